@@ -1,0 +1,285 @@
+"""What goes to a model and what comes back, in words that belong to no provider.
+
+Neighbours: `prompts` and `engine` build a ModelRequest; `providers` turn it into a ModelResponse;
+`confidence` reads the tokens. This room holds values and one Protocol, and never does anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias
+
+from extractkit.errors import UsageError
+
+__all__ = [
+    "Capabilities",
+    "Constraint",
+    "Message",
+    "ModelRequest",
+    "ModelResponse",
+    "Provider",
+    "Role",
+    "Sampling",
+    "StopReason",
+    "TokenAlternative",
+    "TokenLogprob",
+    "Usage",
+]
+
+Role: TypeAlias = Literal["system", "user", "assistant"]
+
+
+class StopReason(str, Enum):
+    """Why a model stopped; anything but STOP means that the answer may not be whole."""
+
+    STOP = "stop"
+    LENGTH = "length"
+    REFUSAL = "refusal"
+    CONTENT_FILTER = "content_filter"
+    TOOL_USE = "tool_use"
+    PAUSE = "pause"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """How the next token is chosen; None leaves the provider's (locally: greedy) default.
+
+    Args:
+        temperature: At least 0; 0 is greedy.
+        top_p: Nucleus mass, in (0, 1].
+        top_k: Keep the k most probable tokens, at least 1.
+        min_p: Keep tokens with at least this share of the top token's probability, in [0, 1].
+        seed: Start of the random generator, at least 0.
+        max_output_tokens: Most tokens of one answer, at least 1.
+        effort: Reasoning effort, in the provider's own word.
+
+    Raises:
+        UsageError: If a number lies outside its range or is NaN.
+    """
+
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    min_p: float | None = None
+    seed: int | None = None
+    max_output_tokens: int | None = None
+    effort: str | None = None
+
+    def __post_init__(self) -> None:
+        _require("temperature", self.temperature, "at least 0", low=0.0)
+        _require("top_p", self.top_p, "in (0, 1]", low=0.0, high=1.0, above=True)
+        _require("top_k", self.top_k, "at least 1", low=1)
+        _require("min_p", self.min_p, "in [0, 1]", low=0.0, high=1.0)
+        _require("seed", self.seed, "at least 0", low=0)
+        _require("max_output_tokens", self.max_output_tokens, "at least 1", low=1)
+
+
+def _require(
+    name: str,
+    value: float | None,
+    legal: str,
+    *,
+    low: float,
+    high: float = float("inf"),
+    above: bool = False,
+) -> None:
+    if value is None:
+        return
+    inside = low < value <= high if above else low <= value <= high
+    if not inside or value == float("inf"):
+        raise UsageError(f"Sampling({name}={value!r}): expected a number {legal}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constraint:
+    """What an answer must look like, as data; who enforces it is the provider's affair.
+
+    Attributes:
+        kind: "json_schema": `schema` holds; "grammar": `grammar` holds (Lark).
+        schema: The schema as it is sent, keys in the order in which they are to be written.
+        grammar: A Lark grammar, for sources that a schema cannot describe.
+        name: 1 to 64 of [A-Za-z0-9_-].
+        minimal_text: The shortest answer that the constraint admits, or None where unknown.
+    """
+
+    kind: Literal["json_schema", "grammar"] = "json_schema"
+    schema: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    grammar: str | None = None
+    name: str = "answer"
+    minimal_text: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    """One question to a model.
+
+    Attributes:
+        messages: The turns, oldest first; the last one is the user's.
+        stable_messages: How many leading turns are the same for every text of one Extractor;
+            a provider may keep what it computed for them.
+        constraint: What the answer must look like, or None where it is only asked for.
+        json_mode: Ask for any JSON, where the provider has such a mode and no constraint is given.
+        sampling: How tokens are chosen.
+        top_logprobs: How many alternatives to record for each token; None records no
+            log-probabilities at all.
+    """
+
+    messages: tuple[Message, ...]
+    stable_messages: int = 0
+    constraint: Constraint | None = None
+    json_mode: bool = False
+    sampling: Sampling = Sampling()
+    top_logprobs: int | None = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenAlternative:
+    """A token that could have stood here. Log-probabilities are natural."""
+
+    __pydantic_config__: ClassVar[Any] = {"ser_json_bytes": "base64", "val_json_bytes": "base64"}
+
+    token: bytes
+    logprob: float
+    raw_logprob: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenLogprob:
+    """One answer token and what the model thought of it. Log-probabilities are natural.
+
+    Attributes:
+        token: The bytes of the token; a token can be a part of a character.
+        logprob: After the constraint's mask and renormalisation; 0.0 for a forced token.
+            Without a constraint, the model's own.
+        raw_logprob: The model's own, before any mask; None where it was not computed or is
+            not known to be unmasked.
+        removed_mass: Share of the model's own probability that the mask took away, in [0, 1];
+            None where `raw_logprob` is None.
+        alternatives: The most probable legal tokens, best first, the chosen one included.
+        forced: The constraint left no choice, and the model was not asked.
+    """
+
+    __pydantic_config__: ClassVar[Any] = {"ser_json_bytes": "base64", "val_json_bytes": "base64"}
+
+    token: bytes
+    logprob: float
+    raw_logprob: float | None = None
+    removed_mass: float | None = None
+    alternatives: tuple[TokenAlternative, ...] = ()
+    forced: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens read and written. `cached_input_tokens` are a part of `input_tokens`."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_input_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cached_input_tokens=self.cached_input_tokens + other.cached_input_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelResponse:
+    """What a model answered, before anybody has looked into it.
+
+    Attributes:
+        text: The answer as it came, never repaired.
+        stop: Why the model stopped.
+        stop_detail: The provider's own word for it.
+        refusal: What the model said when it declined, or None.
+        tokens: The answer's tokens in order; their bytes joined are `text` in UTF-8. Empty where
+            the provider gives none.
+        usage: Tokens read and written.
+        model: The model that really answered, as exactly as the provider says.
+        details: Facts of this answer worth keeping (engine, weights digest, seconds spent).
+    """
+
+    text: str
+    stop: StopReason
+    stop_detail: str = ""
+    refusal: str | None = None
+    tokens: tuple[TokenLogprob, ...] = ()
+    usage: Usage = Usage()
+    model: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What a provider and its model can do, as facts with a source.
+
+    Attributes:
+        enforcement: Who holds an answer to a schema: "mask" (this process, token by token),
+            "native" (the provider promises it), or None (nobody).
+        dialect: The schema dialect that is enforced; None where `enforcement` is None.
+        json_mode: Whether any-JSON can be asked for.
+        logprobs: Whether token log-probabilities come back.
+        temperature: Whether a temperature is accepted.
+        context_tokens: Prompt and answer together; None where unknown.
+        source: Where these facts come from, with the date.
+    """
+
+    enforcement: Literal["mask", "native"] | None = None
+    dialect: str | None = None
+    json_mode: bool = False
+    logprobs: bool = False
+    temperature: bool = True
+    context_tokens: int | None = None
+    source: str = ""
+
+
+class Provider(Protocol):
+    """Something that answers a ModelRequest; the engine knows providers only as this.
+
+    Both forms raise ProviderError where the model could not be asked, UsageError where the
+    request cannot be carried out as written, and DeadlineExceededError where `timeout_s` (seconds
+    from the call, None: no limit) ran out. Cancelling `acomplete` stops the work soon and harms
+    no other call.
+    """
+
+    @property
+    def name(self) -> str:
+        """Who is asked, such as "local" or "openai"."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """The model's name as the caller gave it."""
+        ...
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What this model can do."""
+        ...
+
+    def complete(self, request: ModelRequest, *, timeout_s: float | None = None) -> ModelResponse:
+        """Return the answer to `request`."""
+        ...
+
+    async def acomplete(
+        self, request: ModelRequest, *, timeout_s: float | None = None
+    ) -> ModelResponse:
+        """Return the answer to `request` without blocking the event loop."""
+        ...
+
+    def close(self) -> None:
+        """Release what this provider holds; closing twice is fine."""
+        ...

@@ -1,0 +1,451 @@
+"""Frozen values that say what is known of an answer, what was planned and what was asked for.
+
+Neighbours: `checks`, `grounding`, `parsing` make the parts, `engine` puts them together, the
+caller reads them. This room never calls a model and never parses an answer. All paths are JSON
+Pointers into the user's own shape; offsets are 0-based characters with exclusive end;
+probabilities lie in [0, 1].
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum
+from functools import cache
+from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar
+
+import pydantic_core
+from pydantic import BeforeValidator, PlainSerializer, TypeAdapter
+
+from extractkit.errors import (
+    ExtractionError,
+    FilteredError,
+    InvalidError,
+    RefusedError,
+    TruncatedError,
+    UsageError,
+)
+from extractkit.messages import ModelResponse, StopReason, Usage
+from extractkit.paths import JsonValue, Pointer
+
+__all__ = [
+    "Attempt",
+    "Confidence",
+    "Decoding",
+    "Example",
+    "ExtractionResult",
+    "FieldState",
+    "Finding",
+    "Grounding",
+    "LevelCount",
+    "PartialResult",
+    "Plan",
+    "Provenance",
+    "Retry",
+    "Span",
+    "Status",
+    "Strategy",
+    "Validity",
+]
+
+T = TypeVar("T")
+
+
+class Validity(IntEnum):
+    """How far an answer is known to hold, ordered; see the levels page of the docs."""
+
+    NONE = 0
+    SYNTAX = 1
+    SCHEMA = 2
+    CONSISTENT = 3
+    GROUNDED = 4
+    CORRECT = 5
+
+
+def _level(value: Any) -> Any:
+    return Validity[value.upper()] if isinstance(value, str) else value
+
+
+def _level_name(value: Validity) -> str:
+    return value.name.lower()
+
+
+_Level: TypeAlias = Annotated[
+    Validity, BeforeValidator(_level), PlainSerializer(_level_name, return_type=str)
+]
+
+
+class Status(str, Enum):
+    """How an extraction ended. Only OK has a value."""
+
+    OK = "ok"
+    REFUSED = "refused"
+    TRUNCATED = "truncated"
+    FILTERED = "filtered"
+    INVALID = "invalid"
+
+
+class Strategy(str, Enum):
+    """How the model is brought to answer in the wanted shape, strongest first."""
+
+    NATIVE = "native"
+    LOCAL = "local"
+    JSON_MODE = "json_mode"
+    PROMPT = "prompt"
+
+
+class FieldState(str, Enum):
+    """What is known of a field of an unfinished answer. `None` as a value means null only."""
+
+    MISSING = "missing"
+    PENDING = "pending"
+    PRESENT = "present"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that a check has to say about an answer.
+
+    Attributes:
+        level: The level that it concerns.
+        path: JSON Pointer into the user's shape; "" is the whole answer.
+        message: What was found, what was expected.
+        severity: An "error" keeps the answer below `level`; a "warning" and a "note" do not.
+        code: A short stable name of the rule, such as "bound_hit" or "duplicate_key".
+    """
+
+    level: _Level
+    path: Pointer
+    message: str
+    severity: Literal["error", "warning", "note"] = "error"
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelCount:
+    """How many things were looked at on one level, left out by rule, and failed."""
+
+    checked: int = 0
+    exempt: int = 0
+    failed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """Where a value stands in the caller's text: `text[start:end]` is what was matched.
+
+    Attributes:
+        start: First character, 0-based.
+        end: One past the last character.
+        grade: "exact" (the same characters) or "normalised" (equal after normalisation).
+        ambiguous: The text at this place has another reading too (03/04/2026).
+    """
+
+    start: int
+    end: int
+    grade: Literal["exact", "normalised", "fuzzy"] = "exact"
+    ambiguous: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confidence:
+    """How sure the model was of one value, and how that was computed.
+
+    Attributes:
+        kind: "choice" and "sequence" come from token log-probabilities and are not comparable;
+            "agreement" comes from several answers; "unavailable" has a `reason` and no number.
+        probability: In [0, 1], or None.
+        low: Lower bound in [0, 1], or None.
+        high: Upper bound in [0, 1], or None.
+        alternatives: Probability of each legal value, by its JSON text.
+        removed_mass: Largest share of the model's own probability that the mask took away.
+        reason: Why there is no number, or what limits it.
+    """
+
+    kind: Literal["choice", "sequence", "agreement", "unavailable"]
+    probability: float | None = None
+    low: float | None = None
+    high: float | None = None
+    alternatives: Mapping[str, float] = field(default_factory=dict[str, float])
+    removed_mass: float | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartialResult:
+    """What could be read of an answer that is not whole. It is never a value of the target.
+
+    Attributes:
+        document: The finished parts, as plain JSON in the shape of the answer; a finished leaf
+            may still have been followed by others.
+        states: State of every leaf and container that was begun, and MISSING for each declared
+            field of the outermost object that was not.
+    """
+
+    document: JsonValue = None
+    states: Mapping[Pointer, FieldState] = field(default_factory=dict[str, FieldState])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """A text and the answer that it should give, shown to the model as turns of their own."""
+
+    text: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decoding:
+    """What decoding may do beyond choosing tokens.
+
+    Args:
+        two_step: Let the model reason freely first, then constrain the answer only.
+        label_codes: Let enum members be answered by single-token codes.
+        confidence: Record log-probabilities.
+        exact_choices: Score the alternatives that decoding did not visit, too.
+        repair: Take one unambiguous document out of a fence, a preamble or a reasoning block.
+        aligned: Weigh samples so that they follow the model's distribution given the grammar.
+        beam: Width of the beam; 1 is greedy.
+        combine: Which of several samples is the answer.
+    """
+
+    two_step: bool = False
+    label_codes: bool = False
+    confidence: bool = True
+    exact_choices: bool = False
+    repair: bool = True
+    aligned: bool = False
+    beam: int = 1
+    combine: Literal["first", "majority"] = "first"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grounding:
+    """How values are looked for in the source.
+
+    Args:
+        locale: Language of numbers and dates, such as "de"; None tries the common forms.
+        reference_date: ISO date that relative dates count from.
+        fuzzy: Accept near matches of strings, marked as such.
+        enforce: Let local decoding hold marked fields to the source.
+    """
+
+    locale: str | None = None
+    reference_date: str | None = None
+    fuzzy: bool = False
+    enforce: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """How often to try again, beyond the first try; the two budgets add, never multiply.
+
+    Args:
+        answers: More answers asked for when one falls short of the required level, at least 0.
+        transport: More requests when one fails on the way, at least 0.
+        max_wait_s: Longest single wait that a provider may ask for, in seconds.
+
+    Raises:
+        UsageError: If a number is negative.
+    """
+
+    answers: int = 2
+    transport: int = 3
+    max_wait_s: float = 60.0
+
+    def __post_init__(self) -> None:
+        for name in ("answers", "transport", "max_wait_s"):
+            if not getattr(self, name) >= 0:
+                raise UsageError(f"Retry({name}={getattr(self, name)!r}): expected at least 0")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How a question will be put, and why so.
+
+    Attributes:
+        strategy: How the model is brought to the wanted shape.
+        reason: The choice, as a sentence.
+        dialect: The dialect that the schema is written in.
+    """
+
+    strategy: Strategy
+    reason: str
+    dialect: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One answer of a model, whether it was good enough or not.
+
+    Attributes:
+        text: The answer as it came.
+        stop_reason: Why the model stopped.
+        validity: The level that the answer reached.
+        findings: What the checks said.
+        usage: Tokens of this attempt.
+        seconds: Wall time of the request.
+    """
+
+    text: str
+    stop_reason: StopReason
+    validity: _Level
+    findings: tuple[Finding, ...] = ()
+    usage: Usage = Usage()
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """What an answer came from, enough to ask again.
+
+    Attributes:
+        provider: Who was asked.
+        model: What answered, as exactly as the provider says.
+        dialect: Schema dialect of the request.
+        fingerprint: Digest of the schema as it was sent.
+        prompt: Version of the prompt's wording.
+        parameters: Sampling parameters that were sent.
+        versions: Versions of this library and of the packages that did the work.
+        details: Facts that the provider added.
+    """
+
+    provider: str = ""
+    model: str = ""
+    dialect: str = ""
+    fingerprint: str = ""
+    prompt: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    versions: Mapping[str, str] = field(default_factory=dict[str, str])
+    details: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractionResult(Generic[T]):
+    """A typed value together with what is known about it.
+
+    Attributes:
+        value: The value; None unless `status` is OK.
+        document: The answer in the user's shape as plain JSON, wherever it parsed.
+        status: How the extraction ended.
+        validity: The highest level such that every level up to it holds.
+        levels: How much was checked, exempt and failed, by level.
+        findings: Everything that the checks of the returned attempt said.
+        evidence: Where each found value stands in the text, by pointer.
+        confidence: How sure the model was of each leaf, by pointer.
+        strategy: How the model was asked.
+        strategy_reason: Why so, as a sentence.
+        refusal: What the model said when it declined.
+        stop_reason: Why the model stopped.
+        partial: What could be read of an answer that is not whole.
+        usage: Tokens of all attempts together.
+        attempts: Every answer in order.
+        raw: The returned attempt's response as it came, with its tokens.
+        provenance: Model, parameters, schema fingerprint and versions.
+    """
+
+    value: T | None
+    document: JsonValue
+    status: Status
+    validity: _Level
+    levels: Mapping[_Level, LevelCount]
+    findings: tuple[Finding, ...]
+    evidence: Mapping[Pointer, Span]
+    confidence: Mapping[Pointer, Confidence]
+    strategy: Strategy
+    strategy_reason: str
+    refusal: str | None
+    stop_reason: StopReason
+    partial: PartialResult | None
+    usage: Usage
+    attempts: tuple[Attempt, ...]
+    raw: ModelResponse | None
+    provenance: Provenance
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is a value."""
+        return self.status is Status.OK
+
+    def unwrap(self) -> T:
+        """Return the value.
+
+        Raises:
+            RefusedError: If the model declined.
+            TruncatedError: If the answer was cut off.
+            FilteredError: If a content filter withheld it.
+            InvalidError: If no answer reached the required level.
+        """
+        if self.status is Status.OK:
+            return self.value  # type: ignore[return-value]  # OK has a value; T may hold None
+        raise _UNWRAP_ERRORS[self.status](self._why(), result=self)
+
+    def _why(self) -> str:
+        if self.status is Status.REFUSED:
+            return f"the model declined: {self.refusal or '(it gave no reason)'}"
+        if self.status is Status.TRUNCATED:
+            detail = self.raw.stop_detail if self.raw else ""
+            return (
+                f"the answer was cut off ({detail or self.stop_reason.value}) after "
+                f"{self.usage.output_tokens} tokens; raise Sampling(max_output_tokens=...) or "
+                "shorten the text; what was read is in result.partial"
+            )
+        if self.status is Status.FILTERED:
+            return "a content filter withheld the answer; what was read is in result.partial"
+        errors = [finding for finding in self.findings if finding.severity == "error"]
+        shown = "; ".join(f"{finding.path or '(root)'}: {finding.message}" for finding in errors[:5])
+        more = f" (and {len(errors) - 5} more)" if len(errors) > 5 else ""
+        return (
+            f"no answer of {len(self.attempts)} reached the required level; the best reached "
+            f"{self.validity.name}: {shown or 'no finding'}{more}"
+        )
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Return the whole result as JSON text; `from_json` reads it back.
+
+        `value` is written for readers in other languages; `from_json` makes it anew from
+        `document`.
+        """
+        record: dict[str, Any] = _adapter().dump_python(
+            dataclasses.replace(self, value=None), mode="json"
+        )
+        record["value"] = pydantic_core.to_jsonable_python(self.value, fallback=str)
+        return json.dumps(record, ensure_ascii=False, indent=indent)
+
+    @classmethod
+    def from_json(cls, target: Any, text: str) -> ExtractionResult[Any]:
+        """Return the result that `to_json` wrote.
+
+        Args:
+            target: The target of the extraction, for the type of the value.
+            text: What `to_json` returned.
+
+        Raises:
+            UsageError: If the text is not such a record, or does not fit the target.
+        """
+        try:
+            record = json.loads(text)
+            record["value"] = None
+            result: ExtractionResult[Any] = _adapter().validate_json(json.dumps(record))
+            if result.status is not Status.OK or isinstance(target, dict):
+                value = result.document if result.status is Status.OK else None
+            else:
+                value = TypeAdapter(target).validate_json(json.dumps(result.document))
+        except (ValueError, TypeError) as exc:
+            raise UsageError(f"not a result of this target: {exc}") from exc
+        return dataclasses.replace(result, value=value)
+
+
+_UNWRAP_ERRORS: Mapping[Status, type[ExtractionError]] = {
+    Status.REFUSED: RefusedError,
+    Status.TRUNCATED: TruncatedError,
+    Status.FILTERED: FilteredError,
+    Status.INVALID: InvalidError,
+}
+
+
+@cache
+def _adapter() -> TypeAdapter[ExtractionResult[Any]]:
+    return TypeAdapter(ExtractionResult[Any])
