@@ -1,0 +1,1 @@
+"""Providers: each translates a ModelRequest into one way of asking a model, and back."""

@@ -1,0 +1,98 @@
+"""The seam under local decoding: what an engine must offer, whatever computes the logits.
+
+Neighbours: `_libllama` and `_numpy` are engines; `_decoding` drives one. An engine knows no
+schema, no prompt and no sampling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Engine", "Logits", "Vocabulary"]
+
+Logits: TypeAlias = npt.NDArray[np.float32]
+"""Unnormalised log-probabilities, shape (n_vocab,) or (n_tokens, n_vocab)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vocabulary:
+    """The tokens of a model.
+
+    Attributes:
+        pieces: The bytes of each token, by id; a token can be a part of a character.
+        eos_id: The token that ends an answer.
+        control_ids: Tokens that are not text (turn marks and the like), `eos_id` included.
+    """
+
+    pieces: tuple[bytes, ...]
+    eos_id: int
+    control_ids: frozenset[int]
+
+    def text_of(self, tokens: Sequence[int]) -> bytes:
+        """Return the bytes of `tokens`, control tokens left out."""
+        return b"".join(self.pieces[token] for token in tokens if token not in self.control_ids)
+
+
+class Engine(Protocol):
+    """Computes logits for one growing sequence of tokens. Not thread-safe: one user at a time."""
+
+    @property
+    def name(self) -> str:
+        """Which engine this is: "libllama" or "numpy"."""
+        ...
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The model's tokens."""
+        ...
+
+    @property
+    def context_tokens(self) -> int:
+        """Most tokens that the sequence can hold."""
+        ...
+
+    @property
+    def trained_context_tokens(self) -> int:
+        """Context length that the model was trained for."""
+        ...
+
+    @property
+    def past(self) -> Sequence[int]:
+        """The tokens evaluated so far."""
+        ...
+
+    def tokenize(self, text: str, *, control: bool = False) -> list[int]:
+        """Return the token ids of `text`.
+
+        Args:
+            text: Any text without lone surrogates.
+            control: Whether names of control tokens in `text` become control tokens. False for
+                anything that a user or a document wrote.
+        """
+        ...
+
+    def evaluate(self, tokens: Sequence[int], *, every: bool = False) -> Logits:
+        """Append `tokens` (at least one) and return logits in an array of their own.
+
+        Args:
+            tokens: What follows `past`.
+            every: Return one row for each token, else for the last only.
+
+        Raises:
+            UsageError: If the sequence would exceed `context_tokens`.
+            ProviderError: If the computation fails.
+        """
+        ...
+
+    def keep(self, count: int) -> None:
+        """Forget all but the first `count` tokens of `past`."""
+        ...
+
+    def close(self) -> None:
+        """Release memory; closing twice is fine."""
+        ...
