@@ -1,0 +1,99 @@
+"""Structured extraction with language models: a typed value, and what is known about it.
+
+    from extractkit import extract
+    result = extract(Invoice, text)
+
+Names are loaded on first use: importing the package loads neither Pydantic nor any engine.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from extractkit.api import Extractor, aextract, extract
+    from extractkit.fields import UNKNOWN, Grounded, Inferred, Reasoning, Unknown, Verbatim
+    from extractkit.messages import Sampling
+    from extractkit.results import (
+        Confidence,
+        Decoding,
+        Example,
+        ExtractionResult,
+        FieldState,
+        Finding,
+        Grounding,
+        PartialResult,
+        Retry,
+        Span,
+        Status,
+        Strategy,
+        Validity,
+    )
+    from extractkit.schema import compile_schema
+
+__all__ = [
+    "UNKNOWN",
+    "Confidence",
+    "Decoding",
+    "Example",
+    "ExtractionResult",
+    "Extractor",
+    "FieldState",
+    "Finding",
+    "Grounded",
+    "Grounding",
+    "Inferred",
+    "PartialResult",
+    "Reasoning",
+    "Retry",
+    "Sampling",
+    "Span",
+    "Status",
+    "Strategy",
+    "Unknown",
+    "Validity",
+    "Verbatim",
+    "aextract",
+    "compile_schema",
+    "extract",
+]
+
+_HOME = {
+    "api": ("Extractor", "aextract", "extract"),
+    "fields": ("UNKNOWN", "Grounded", "Inferred", "Reasoning", "Unknown", "Verbatim"),
+    "messages": ("Sampling",),
+    "results": (
+        "Confidence",
+        "Decoding",
+        "Example",
+        "ExtractionResult",
+        "FieldState",
+        "Finding",
+        "Grounding",
+        "PartialResult",
+        "Retry",
+        "Span",
+        "Status",
+        "Strategy",
+        "Validity",
+    ),
+    "schema": ("compile_schema",),
+}
+_ROOM_OF = {name: room for room, names in _HOME.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("extractkit")
+    if name not in _ROOM_OF:
+        raise AttributeError(f"module 'extractkit' has no attribute {name!r}")
+    value = getattr(import_module(f"extractkit.{_ROOM_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,283 @@
+"""The functions that users call: defaults, who answers, which driver. No other logic.
+
+Neighbours: everything below. `extract` is an `Extractor` used once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Sequence
+from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, overload
+
+from extractkit.checks import Check
+from extractkit.engine import Flow, Question, adrive, drive, extract_flow
+from extractkit.errors import UnsupportedError, UsageError
+from extractkit.messages import Provider, Sampling
+from extractkit.providers import resolve, shared
+from extractkit.results import (
+    Decoding,
+    Example,
+    ExtractionResult,
+    Grounding,
+    Retry,
+    Strategy,
+    Validity,
+)
+
+__all__ = ["Extractor", "aextract", "extract"]
+
+T = TypeVar("T")
+
+
+class Extractor(Generic[T]):
+    """An extraction configured once and used for many texts; thread-safe.
+
+    Args:
+        target: A Pydantic model class, any type that a TypeAdapter takes, or a JSON Schema as a
+            dict (then the value is plain JSON).
+        model: None for the environment variable EXTRACTKIT_MODEL, else the embedded local model;
+            "local:<name or path of a .gguf>"; or a provider.
+        strategy: "auto" for the strongest possible, or one by name.
+        instructions: Your own words to the model, put before the form of the answer.
+        examples: Texts with the answers that they should give.
+        checks: Callables over a CheckContext that yield Findings.
+        require: The level that an answer must reach to be a value.
+        sampling: How tokens are chosen; greedy by default.
+        decoding: What decoding may do beyond that.
+        grounding: How values are looked for in the text.
+        retry: How often to try again.
+        samples: How many answers to draw.
+        timeout_s: Seconds for the whole call, retries included; None for no limit.
+        cache: Not in this version.
+        observers: Not in this version.
+        price: Not in this version.
+
+    Raises:
+        UsageError: If an argument is out of its range or names nothing.
+        UnsupportedError: If an option is given that this version does not have.
+    """
+
+    def __init__(
+        self,
+        target: type[T] | Any,
+        *,
+        model: str | Provider | None = None,
+        strategy: Strategy | str = "auto",
+        instructions: str | None = None,
+        examples: Sequence[Example] = (),
+        checks: Sequence[Check] = (),
+        require: Validity = Validity.CONSISTENT,
+        sampling: Sampling | None = None,
+        decoding: Decoding | None = None,
+        grounding: Grounding | None = None,
+        retry: Retry | None = None,
+        samples: int = 1,
+        timeout_s: float | None = 120.0,
+        cache: object = None,
+        observers: Sequence[object] = (),
+        price: object = None,
+    ) -> None:
+        if timeout_s is not None and not timeout_s > 0:
+            raise UsageError(f"timeout_s={timeout_s!r}: expected seconds above 0, or None")
+        _refuse_unbuilt(
+            decoding, grounding, samples=samples, cache=cache, observers=observers, price=price
+        )
+        self._provider = resolve(model)
+        self._owns_provider = self._provider is not model
+        self._question: Question[T] = Question(
+            target=target,
+            text="",
+            strategy=strategy,
+            instructions=instructions,
+            examples=tuple(examples),
+            checks=tuple(checks),
+            require=Validity(require),
+            sampling=sampling or Sampling(),
+            decoding=decoding or Decoding(),
+            grounding=grounding or Grounding(),
+            retry=retry or Retry(),
+            timeout_s=timeout_s,
+        )
+
+    def extract(self, text: str) -> ExtractionResult[T]:
+        """Return what the model says that `text` holds, and what is known about it.
+
+        Raises:
+            UsageError: If the text or the target cannot be used as given; before any request.
+            MissingDependencyError: If a package that this needs is not installed.
+            ProviderError: If the model could not be asked.
+            DeadlineExceededError: If the time ended before the first answer.
+        """
+        return drive(self._flow(text), self._provider)
+
+    async def aextract(self, text: str) -> ExtractionResult[T]:
+        """Return what `extract` returns, without blocking the event loop.
+
+        Raises:
+            UsageError: If the text or the target cannot be used as given; before any request.
+            MissingDependencyError: If a package that this needs is not installed.
+            ProviderError: If the model could not be asked.
+            DeadlineExceededError: If the time ended before the first answer.
+        """
+        return await adrive(self._flow(text), self._provider)
+
+    def close(self) -> None:
+        """Release the model, where this Extractor made its provider; closing twice is fine."""
+        if self._owns_provider:
+            self._provider.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def _flow(self, text: str) -> Flow[T]:
+        return extract_flow(
+            dataclasses.replace(self._question, text=text),
+            provider=self._provider.name,
+            capabilities=self._provider.capabilities,
+            clock=time.monotonic,
+        )
+
+
+class _Options(TypedDict, total=False):
+    """The keywords of `extract`, for type checkers; see Extractor for what they mean."""
+
+    model: str | Provider | None
+    strategy: Strategy | str
+    instructions: str | None
+    examples: Sequence[Example]
+    checks: Sequence[Check]
+    require: Validity
+    sampling: Sampling | None
+    decoding: Decoding | None
+    grounding: Grounding | None
+    retry: Retry | None
+    samples: int
+    timeout_s: float | None
+
+
+@overload
+def extract(
+    target: type[T], text: str, **options: Unpack[_Options]
+) -> ExtractionResult[T]: ...
+@overload
+def extract(target: Any, text: str, **options: Unpack[_Options]) -> ExtractionResult[Any]: ...
+def extract(
+    target: Any,
+    text: str,
+    *,
+    model: str | Provider | None = None,
+    strategy: Strategy | str = "auto",
+    instructions: str | None = None,
+    examples: Sequence[Example] = (),
+    checks: Sequence[Check] = (),
+    require: Validity = Validity.CONSISTENT,
+    sampling: Sampling | None = None,
+    decoding: Decoding | None = None,
+    grounding: Grounding | None = None,
+    retry: Retry | None = None,
+    samples: int = 1,
+    timeout_s: float | None = 120.0,
+) -> ExtractionResult[Any]:
+    """Return what a model says that `text` holds, and what is known about it.
+
+    The keywords are those of Extractor. A model named by a string is loaded once and stays loaded
+    until the process ends; use an Extractor to release it earlier.
+
+    Raises:
+        UsageError: If an argument, the text or the target cannot be used as given.
+        MissingDependencyError: If a package that this needs is not installed.
+        ProviderError: If the model could not be asked.
+        DeadlineExceededError: If the time ended before the first answer.
+    """
+    extractor: Extractor[Any] = Extractor(
+        target,
+        model=shared(model),
+        strategy=strategy,
+        instructions=instructions,
+        examples=examples,
+        checks=checks,
+        require=require,
+        sampling=sampling,
+        decoding=decoding,
+        grounding=grounding,
+        retry=retry,
+        samples=samples,
+        timeout_s=timeout_s,
+    )
+    return extractor.extract(text)
+
+
+@overload
+async def aextract(
+    target: type[T], text: str, **options: Unpack[_Options]
+) -> ExtractionResult[T]: ...
+@overload
+async def aextract(
+    target: Any, text: str, **options: Unpack[_Options]
+) -> ExtractionResult[Any]: ...
+async def aextract(
+    target: Any,
+    text: str,
+    *,
+    model: str | Provider | None = None,
+    strategy: Strategy | str = "auto",
+    instructions: str | None = None,
+    examples: Sequence[Example] = (),
+    checks: Sequence[Check] = (),
+    require: Validity = Validity.CONSISTENT,
+    sampling: Sampling | None = None,
+    decoding: Decoding | None = None,
+    grounding: Grounding | None = None,
+    retry: Retry | None = None,
+    samples: int = 1,
+    timeout_s: float | None = 120.0,
+) -> ExtractionResult[Any]:
+    """Return what `extract` returns, without blocking the event loop.
+
+    Raises:
+        UsageError: If an argument, the text or the target cannot be used as given.
+        MissingDependencyError: If a package that this needs is not installed.
+        ProviderError: If the model could not be asked.
+        DeadlineExceededError: If the time ended before the first answer.
+    """
+    extractor: Extractor[Any] = Extractor(
+        target,
+        model=shared(model),
+        strategy=strategy,
+        instructions=instructions,
+        examples=examples,
+        checks=checks,
+        require=require,
+        sampling=sampling,
+        decoding=decoding,
+        grounding=grounding,
+        retry=retry,
+        samples=samples,
+        timeout_s=timeout_s,
+    )
+    return await extractor.aextract(text)
+
+
+def _refuse_unbuilt(
+    decoding: Decoding | None, grounding: Grounding | None, **given: object
+) -> None:
+    """Refuse what a later version will do, so that nobody believes it was done."""
+    defaults: dict[str, object] = {"samples": 1, "cache": None, "observers": (), "price": None}
+    asked = [name for name, value in given.items() if value != defaults[name]]
+    built = {"confidence", "repair"}
+    for options in (decoding or Decoding(),):
+        plain = Decoding()
+        asked += [
+            f"Decoding({item.name}=...)"
+            for item in dataclasses.fields(options)
+            if item.name not in built and getattr(options, item.name) != getattr(plain, item.name)
+        ]
+    chosen = grounding or Grounding()
+    if chosen.fuzzy:
+        asked.append("Grounding(fuzzy=...)")
+    if asked:
+        raise UnsupportedError(f"{', '.join(asked)}: this version does not do that yet; leave it out")

@@ -1,0 +1,103 @@
+"""Chooses how to ask, and says why.
+
+Neighbours: `engine` asks for a Plan before it builds the first request. This room sends nothing
+and never looks at a provider's name: only at what a provider says that it can do.
+"""
+
+from __future__ import annotations
+
+from extractkit.errors import SchemaError, UnsupportedError, UsageError
+from extractkit.messages import Capabilities
+from extractkit.results import Plan, Strategy
+from extractkit.schema import CompiledSchema
+
+__all__ = ["PLAIN_DIALECT", "choose"]
+
+PLAIN_DIALECT = "json-schema"
+"""What a schema is written in where nobody enforces it."""
+
+_ENFORCING = {"mask": Strategy.LOCAL, "native": Strategy.NATIVE}
+
+
+def choose(
+    expressed: CompiledSchema | SchemaError | None,
+    capabilities: Capabilities,
+    wish: Strategy | str = "auto",
+) -> Plan:
+    """Return the strongest way to ask, or the wished one, with the reason as a sentence.
+
+    Args:
+        expressed: The schema in the dialect that the provider enforces; the error, where that
+            dialect cannot hold it; None, where the provider enforces nothing.
+        capabilities: What the provider and its model can do.
+        wish: "auto", or a Strategy or its name.
+
+    Raises:
+        UsageError: If the wish is no strategy.
+        UnsupportedError: If the provider cannot do what was wished; names what it can.
+        SchemaError: If enforcement was wished and the dialect cannot hold the schema.
+    """
+    possible = _possible(expressed, capabilities)
+    if wish == "auto":
+        strategy = possible[0]
+        return _plan(strategy, _why_strongest(strategy, expressed, capabilities), capabilities)
+    wanted = _strategy(wish)
+    if wanted in possible:
+        return _plan(wanted, f"{wanted.value!r} was asked for", capabilities)
+    if isinstance(expressed, SchemaError) and wanted in _ENFORCING.values():
+        raise expressed
+    raise UnsupportedError(
+        f"strategy={wanted.value!r}: this provider cannot do that ({capabilities.source}); "
+        f"it can do {', '.join(repr(item.value) for item in possible)}"
+    )
+
+
+def _possible(
+    expressed: CompiledSchema | SchemaError | None, capabilities: Capabilities
+) -> list[Strategy]:
+    possible: list[Strategy] = []
+    if capabilities.enforcement and not isinstance(expressed, SchemaError):
+        possible.append(_ENFORCING[capabilities.enforcement])
+    if capabilities.json_mode:
+        possible.append(Strategy.JSON_MODE)
+    return [*possible, Strategy.PROMPT]
+
+
+def _strategy(wish: Strategy | str) -> Strategy:
+    try:
+        return Strategy(wish)
+    except ValueError:
+        known = ", ".join(repr(item.value) for item in Strategy)
+        raise UsageError(f"strategy={wish!r}: expected 'auto' or one of {known}") from None
+
+
+def _plan(strategy: Strategy, reason: str, capabilities: Capabilities) -> Plan:
+    enforced = strategy in _ENFORCING.values()
+    dialect = capabilities.dialect if enforced and capabilities.dialect else PLAIN_DIALECT
+    return Plan(strategy=strategy, reason=reason, dialect=dialect)
+
+
+def _why_strongest(
+    strategy: Strategy,
+    expressed: CompiledSchema | SchemaError | None,
+    capabilities: Capabilities,
+) -> str:
+    if isinstance(expressed, CompiledSchema) and strategy in _ENFORCING.values():
+        who = (
+            "every token is masked by the schema in this process"
+            if strategy is Strategy.LOCAL
+            else "the provider holds the answer to the schema"
+        )
+        return f"{who} (dialect {expressed.dialect}){_left_over(expressed)}"
+    if isinstance(expressed, SchemaError):
+        return f"the schema cannot be enforced here: {expressed.message}"
+    if strategy is Strategy.JSON_MODE:
+        return "the provider promises JSON but no schema"
+    return "the provider enforces nothing: the answer is asked for, checked and asked for again"
+
+
+def _left_over(compiled: CompiledSchema) -> str:
+    if not compiled.unenforced:
+        return ""
+    places = ", ".join(f"{item.keyword} at {item.pointer or '(root)'}" for item in compiled.unenforced)
+    return f"; checked after decoding only: {places}"

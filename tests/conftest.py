@@ -1,0 +1,54 @@
+"""What every test may rely on: no network beyond this machine, no keys, weights where asked for."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from extractkit.errors import ExtractkitError
+
+_LOOPBACK = ("127.", "::1", "localhost")
+_KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "EXTRACTKIT_MODEL")
+
+
+@pytest.fixture(autouse=True)
+def _only_this_machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Refuse every connection that leaves this machine, and hide keys."""
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: Any) -> None:
+        host = address[0] if isinstance(address, tuple) else str(address)
+        if self.family != getattr(socket, "AF_UNIX", None) and not host.startswith(_LOOPBACK):
+            pytest.fail(f"a test tried to reach {host}")
+        connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+    for name in _KEYS:
+        monkeypatch.delenv(name, raising=False)
+    yield
+
+
+@pytest.fixture(scope="session")
+def weights_path() -> Path:
+    """The embedded model's weights, as `extractkit pull` left them."""
+    from extractkit.providers.local import _weights
+
+    try:
+        return _weights.find(None)
+    except ExtractkitError as error:
+        pytest.skip(f"no weights: {error}")
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of third-party data, which only some checkouts have."""
+    default = Path(__file__).parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("EXTRACTKIT_DATA", default))
+    if not folder.is_dir():
+        pytest.skip(f"no data at {folder}; set EXTRACTKIT_DATA")
+    return folder
