@@ -1,0 +1,110 @@
+"""The command line: arguments in, rooms called, exit code out.
+
+Neighbours: one file per command (`_extract`, `_demo`, `_pull`), `_render` shows results to
+people. Nothing is decided here that the library could decide. Exit codes: 0 ok, 1 the result is
+not ok, 2 usage, 3 provider or network, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from extractkit.cli import _output
+from extractkit.cli._arguments import Command, Parser, version
+from extractkit.errors import (
+    DeadlineExceededError,
+    ExtractionError,
+    ExtractkitError,
+    ProviderError,
+)
+
+__all__ = ["main"]
+
+_CLOSED_PIPE = 141  # what a shell reports for a program that SIGPIPE ended
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Return the exit code of one command.
+
+    Args:
+        argv: The arguments after the program's name; None takes those of this process.
+
+    Returns:
+        0 ok; 1 the result is not ok; 2 the call cannot be carried out as written; 3 the
+        provider or the network failed; 130 interrupted; 141 the reader of the output went away.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        with _output.plain_warnings():
+            code = _dispatch(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _silence(sys.stdout.fileno())
+        return _CLOSED_PIPE
+    except KeyboardInterrupt:
+        print("extractkit: interrupted", file=sys.stderr)
+        return 130
+    except ExtractkitError as error:
+        print(f"extractkit: {_one_line(error.message)}", file=sys.stderr)
+        return _exit_code(error)
+    return code
+
+
+def commands() -> tuple[Command, ...]:
+    """Return every command, in the order in which help lists them."""
+    from extractkit.cli import _demo, _extract, _pull
+
+    return (_extract.COMMAND, _demo.COMMAND, _pull.COMMAND)
+
+
+def _dispatch(arguments: list[str]) -> int:
+    known = {command.name: command for command in commands()}
+    top = _top_parser(known)
+    # Options after the name of a command are that command's own.
+    name = top.parse_args(arguments[:1]).command
+    if name is None:
+        top.print_help()
+        return 2
+    command = known[name]
+    parser = Parser(
+        prog=f"extractkit {name}",
+        usage=command.usage,
+        summary=command.summary,
+        example=command.example,
+    )
+    command.add_arguments(parser)
+    return command.run(parser.parse_intermixed_args(arguments[1:]))
+
+
+def _top_parser(known: dict[str, Command]) -> Parser:
+    listed = "\n".join(f"  {command.name:<10}{command.summary}" for command in known.values())
+    parser = Parser(
+        prog="extractkit",
+        usage="extractkit COMMAND ...",
+        summary="Structured extraction with language models.",
+        example=f"extractkit demo\n\ncommands:\n{listed}\n\n"
+        "'extractkit COMMAND --help' tells more about each.\n"
+        "exit codes: 0 ok, 1 the result is not ok, 2 usage, 3 provider or network",
+    )
+    parser.add_argument("--version", action="version", version=f"extractkit {version()}")
+    parser.add_argument("command", nargs="?", choices=sorted(known), metavar="COMMAND")
+    return parser
+
+
+def _exit_code(error: ExtractkitError) -> int:
+    if isinstance(error, ExtractionError):
+        return 1
+    return 3 if isinstance(error, (ProviderError, DeadlineExceededError)) else 2
+
+
+def _one_line(message: str) -> str:
+    return " ".join(message.split())
+
+
+def _silence(descriptor: int) -> None:
+    # The interpreter flushes stdout at exit; without this it would complain about the pipe again.
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)

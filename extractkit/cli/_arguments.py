@@ -1,0 +1,289 @@
+"""What the commands share before they run: parsers, files, and where a target comes from.
+
+Neighbours: each command file builds its arguments with this one. It extracts nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.metadata
+import inspect
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NoReturn, TypedDict
+
+from extractkit.errors import UsageError
+from extractkit.messages import Sampling
+from extractkit.paths import JsonObject
+from extractkit.results import Retry, Strategy, Validity
+
+__all__ = [
+    "Command",
+    "ExtractorOptions",
+    "Parser",
+    "add_model_arguments",
+    "extractor_options",
+    "load_schema",
+    "load_target",
+    "read_text",
+    "version",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """One command of the program.
+
+    Attributes:
+        name: What is typed.
+        summary: What it does, as one sentence.
+        usage: How it is typed.
+        example: Lines to try.
+        add_arguments: Adds what the command takes.
+        run: Carries it out; the exit code.
+    """
+
+    name: str
+    summary: str
+    usage: str
+    example: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that raises UsageError instead of ending the process.
+
+    Args:
+        prog: What is typed before the arguments.
+        usage: How the whole is typed.
+        summary: Printed above the arguments.
+        example: Printed below them.
+    """
+
+    def __init__(self, *, prog: str, usage: str, summary: str, example: str) -> None:
+        super().__init__(
+            prog=prog,
+            usage=usage,
+            description=summary,
+            epilog=f"example:\n{_indented(example)}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what is wrong with the arguments.
+
+        Raises:
+            UsageError: Always.
+        """
+        raise UsageError(f"{message}; see '{self.prog} --help'")
+
+
+def _indented(example: str) -> str:
+    first, blank, rest = example.partition("\n\n")
+    return "\n".join(f"  {line}" for line in first.splitlines()) + blank + rest
+
+
+def version() -> str:
+    """Return the installed version of this library."""
+    try:
+        return importlib.metadata.version("extractkit")
+    except importlib.metadata.PackageNotFoundError:
+        return "(not installed: running from its source)"
+
+
+def add_model_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that say which model is asked, and how."""
+    group = parser.add_argument_group("how to ask")
+    group.add_argument(
+        "--model",
+        help="who answers, such as local or local:model.gguf (default: EXTRACTKIT_MODEL, "
+        "else the embedded model)",
+    )
+    group.add_argument(
+        "--strategy",
+        default="auto",
+        choices=("auto", *(item.value for item in Strategy)),
+        help="how the model is held to the schema (default: the strongest way it has)",
+    )
+    group.add_argument("--instructions", help="your own words to the model")
+    group.add_argument(
+        "--require",
+        type=str.lower,
+        default="consistent",
+        choices=[level.name.lower() for level in _REQUIRABLE],
+        help="the validity level that an answer must reach (default: consistent)",
+    )
+    group.add_argument(
+        "--retries", type=int, default=2, metavar="N", help="more answers to ask for (default: 2)"
+    )
+    group.add_argument(
+        "--max-output-tokens", type=int, metavar="N", help="most tokens of one answer"
+    )
+    group.add_argument("--temperature", type=float, metavar="X", help="0 is greedy (default)")
+    group.add_argument(
+        "--timeout",
+        type=float,
+        default=120.0,
+        metavar="SECONDS",
+        help="total time for one text, 0 for no limit (default: 120)",
+    )
+
+
+_REQUIRABLE = (Validity.SCHEMA, Validity.CONSISTENT, Validity.GROUNDED)
+
+
+class ExtractorOptions(TypedDict):
+    """The keywords of an Extractor that come from the command line."""
+
+    strategy: str
+    instructions: str | None
+    require: Validity
+    sampling: Sampling
+    retry: Retry
+    timeout_s: float | None
+
+
+def extractor_options(arguments: argparse.Namespace, *, seed: int | None) -> ExtractorOptions:
+    """Return how an Extractor is to ask, as the arguments say.
+
+    Raises:
+        UsageError: If a number lies outside its range.
+    """
+    return ExtractorOptions(
+        strategy=arguments.strategy,
+        instructions=arguments.instructions,
+        require=Validity[arguments.require.upper()],
+        sampling=Sampling(
+            temperature=arguments.temperature,
+            max_output_tokens=arguments.max_output_tokens,
+            seed=seed,
+        ),
+        retry=Retry(answers=arguments.retries),
+        timeout_s=arguments.timeout or None,
+    )
+
+
+def read_text(source: str) -> str:
+    """Return the text of a file in UTF-8, or of standard input for "-".
+
+    Raises:
+        UsageError: If it cannot be read, is not UTF-8, or is empty.
+    """
+    if source == "-":
+        name, content = "standard input", sys.stdin.buffer.read()
+    else:
+        name, content = repr(source), _read_file(source)
+    try:
+        # A byte order mark says how the file is encoded; it is no part of the text.
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"{name} is not UTF-8 text (byte {error.start} is 0x{content[error.start]:02x}); "
+            "convert it first, for example with: iconv -f LATIN1 -t UTF-8"
+        ) from error
+    if not text.strip():
+        raise UsageError(f"{name} is empty: there is nothing to extract from")
+    return text
+
+
+def _read_file(source: str) -> bytes:
+    path = Path(source)
+    if path.is_dir():
+        raise UsageError(f"{source!r} is a folder; expected a text file, or - for standard input")
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise UsageError(
+            f"there is no file {source!r}; give the path of a text file, or - for standard input"
+        ) from error
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{source!r} cannot be read: {error}") from error
+
+
+def load_schema(source: str) -> JsonObject:
+    """Return the JSON Schema in a file.
+
+    Raises:
+        UsageError: If it cannot be read, is not JSON, or is no object.
+    """
+    text = read_text(source)
+    try:
+        schema = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"--schema {source!r} is not JSON: {error}") from error
+    if not isinstance(schema, dict):
+        raise UsageError(
+            f"--schema {source!r} holds a JSON {type(schema).__name__}; expected an object, "
+            'such as {"type": "object", "properties": {...}}'
+        )
+    return schema  # pyright: ignore[reportUnknownVariableType]  # the JSON border
+
+
+def load_target(name: str) -> Any:
+    """Return what `package.module:Name` names; the current folder is searched first.
+
+    Raises:
+        UsageError: If the module cannot be imported, has no such name, or it is no type.
+    """
+    module_name, colon, attribute = name.partition(":")
+    if not (colon and module_name and attribute):
+        raise UsageError(
+            f"{name!r} names no target; expected module:Name, such as my.models:Invoice, "
+            "or --schema FILE"
+        )
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    found: Any = _import(module_name)
+    for part in attribute.split("."):
+        found = _member(found, part, name)
+    _require_type(found, name)
+    return found
+
+
+def _import(module_name: str) -> ModuleType:
+    try:
+        return importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and f"{module_name}.".startswith(f"{error.name}."):
+            raise UsageError(
+                f"there is no module {error.name!r}, in the current folder or installed; "
+                "start in the folder that holds it"
+            ) from error
+        raise UsageError(f"importing {module_name!r} failed: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise UsageError(
+            f"importing {module_name!r} failed: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _member(holder: Any, part: str, name: str) -> Any:
+    try:
+        return getattr(holder, part)
+    except AttributeError as error:
+        public = [item for item in dir(holder) if not item.startswith("_")]
+        types = [item for item in public if isinstance(getattr(holder, item, None), type)]
+        known = f"; it has {', '.join(types[:8])}" if types else ""
+        holds = getattr(holder, "__name__", type(holder).__name__)
+        raise UsageError(f"{name!r}: {holds!r} has no {part!r}{known}") from error
+
+
+_NO_TYPES = (str, bytes, int, float, list, tuple, set, ModuleType)
+
+
+def _require_type(found: object, name: str) -> None:
+    kind = type(found).__name__
+    # Pydantic takes a function for its arguments and a text for a forward reference.
+    routine = callable(found) and inspect.isroutine(found)
+    if found is None or routine or isinstance(found, _NO_TYPES):
+        raise UsageError(
+            f"{name!r} is a {kind}, not a type; expected a Pydantic model, another "
+            "type such as list[Model], or a dict that is a JSON Schema"
+        )

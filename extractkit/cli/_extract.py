@@ -1,0 +1,86 @@
+"""`extractkit extract`: one text, one target, one result.
+
+Neighbours: `_arguments` reads what is given, `api` extracts, `_render` shows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+from extractkit.cli import _arguments, _output
+from extractkit.errors import UsageError
+
+__all__ = ["COMMAND"]
+
+_EXAMPLE = """\
+extractkit extract my.models:Invoice invoice.txt
+pdftotext invoice.pdf - | extractkit extract my.models:Invoice - --json
+extractkit extract --schema invoice.schema.json invoice.txt"""
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "inputs",
+        nargs="*",
+        metavar="TARGET SOURCE",
+        help="a type as module:Name (left out with --schema), and a text file in UTF-8, "
+        "or - for standard input",
+    )
+    parser.add_argument("--schema", metavar="FILE", help="a JSON Schema instead of a type")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument(
+        "--raw", action="store_true", help="with --json: keep the answer's tokens, too"
+    )
+    parser.add_argument(
+        "--no-source", action="store_true", help="do not print the text with the found values"
+    )
+    _arguments.add_model_arguments(parser)
+    parser.add_argument("--seed", type=int, metavar="N", help="start of the random generator")
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    target, source = _target_and_source(arguments)
+    text = _arguments.read_text(source)
+    from extractkit.api import Extractor
+
+    options = _arguments.extractor_options(arguments, seed=arguments.seed)
+    began, cpu_began = time.perf_counter(), time.process_time()
+    with (
+        _output.waiting(f"reading {source}"),
+        Extractor(target, model=arguments.model, **options) as extractor,
+    ):
+        result = extractor.extract(text)
+    times = _output.Times(wall_s=time.perf_counter() - began, cpu_s=time.process_time() - cpu_began)
+    if arguments.json:
+        _output.print_json(_output.record(result, raw=arguments.raw))
+    else:
+        from extractkit.cli import _render
+
+        console = _output.console()
+        _render.show_result(console, result, text, source=not arguments.no_source)
+        _render.show_times(console, times, result)
+    return 0 if result.ok else 1
+
+
+def _target_and_source(arguments: argparse.Namespace) -> tuple[Any, str]:
+    inputs: list[str] = arguments.inputs
+    expected = "SOURCE" if arguments.schema else "TARGET and SOURCE"
+    if len(inputs) != (1 if arguments.schema else 2):
+        got = " ".join(repr(item) for item in inputs) or "nothing"
+        raise UsageError(f"expected {expected}, got {got}; see 'extractkit extract --help'")
+    if arguments.schema:
+        return _arguments.load_schema(arguments.schema), inputs[0]
+    return _arguments.load_target(inputs[0]), inputs[1]
+
+
+COMMAND = _arguments.Command(
+    name="extract",
+    summary="Extract a typed value from a text file.",
+    usage="extractkit extract TARGET SOURCE [options]\n"
+    "       extractkit extract --schema FILE SOURCE [options]",
+    example=_EXAMPLE,
+    add_arguments=_add_arguments,
+    run=_run,
+)
