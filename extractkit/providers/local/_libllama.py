@@ -1,0 +1,282 @@
+"""The default engine: llama.cpp, called through ctypes.
+
+Neighbours: `_library` finds and binds the library; `_load` opens this engine and tests it;
+`_engine` states the protocol; `_sequence` keeps the tokens.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from extractkit.errors import UnsupportedError
+from extractkit.providers.local._engine import Logits, Vocabulary
+from extractkit.providers.local._library import Batch, Library, library
+from extractkit.providers.local._sequence import Sequence as Evaluated
+from extractkit.providers.local._sequence import utf8
+
+__all__ = ["LibllamaEngine"]
+
+_CHUNK = 512  # tokens in one call of llama_decode
+_NOT_TEXT = 0b1011  # llama_token_attr: unknown, unused, control
+_LONGEST_PIECE = 256
+
+
+class LibllamaEngine:
+    """Computes logits with llama.cpp; see the protocol `Engine`.
+
+    The same sequence of `evaluate` calls since the start, or since a prefix that was itself
+    evaluated by the same calls, gives the same bits. Another split of the same tokens does not:
+    the library has other kernels for one token than for many.
+
+    Args:
+        path: A GGUF file.
+        context_tokens: Most tokens of a sequence; None for what the model was trained for.
+        threads: Threads that compute.
+
+    Raises:
+        MissingDependencyError: If no package with the library is installed.
+        UnsupportedError: If the library does not run here, or the model names no end token.
+        UsageError: If `context_tokens` is out of range.
+        ProviderError: If the library refuses the file.
+    """
+
+    name = "libllama"
+
+    def __init__(self, path: Path, *, context_tokens: int | None = None, threads: int = 1) -> None:
+        self._library = calls = library()
+        handles = _Handles(calls)
+        self._finalizer = weakref.finalize(self, handles.free)
+        try:
+            handles.model = _model(calls, path)
+            self._words = _Words(calls, handles.model)
+            self._vocabulary = self._words.vocabulary(path)
+            self._size = len(self._vocabulary.pieces)
+            self._sequence = Evaluated(
+                context_tokens,
+                trained=calls.model_n_ctx_train(handles.model),
+                vocabulary_size=self._size,
+            )
+            handles.context = self._context = _context(
+                calls, handles.model, self._sequence.context_tokens
+            )
+        except BaseException:
+            self._finalizer()
+            raise
+        calls.set_n_threads(self._context, threads, threads)
+        self._memory = calls.get_memory(self._context)
+        self._feed = _Feed()
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The model's tokens."""
+        return self._vocabulary
+
+    @property
+    def context_tokens(self) -> int:
+        """Most tokens that the sequence can hold."""
+        return self._sequence.context_tokens
+
+    @property
+    def trained_context_tokens(self) -> int:
+        """Context length that the model was trained for."""
+        return self._sequence.trained
+
+    @property
+    def past(self) -> Sequence[int]:
+        """The tokens evaluated so far."""
+        return self._sequence.past
+
+    def tokenize(self, text: str, *, control: bool = False) -> list[int]:
+        """Return the token ids of `text`; see the protocol.
+
+        Raises:
+            UsageError: If `text` holds a lone surrogate, or the engine is closed.
+        """
+        self._sequence.require_open()
+        return self._words.tokenize(utf8(text), control=control)
+
+    def evaluate(self, tokens: Sequence[int], *, every: bool = False) -> Logits:
+        """Append `tokens` and return their logits in an array of their own; see the protocol.
+
+        Raises:
+            UsageError: If the sequence would exceed the context, or the engine is closed.
+            ProviderError: If the library fails; `past` is then what it was.
+        """
+        ids = self._sequence.admit(tokens)
+        start = len(self._sequence)
+        rows: list[Logits] = []
+        for first in range(0, len(ids), _CHUNK):
+            chunk = ids[first : first + _CHUNK]
+            last = first + _CHUNK >= len(ids)
+            batch = self._feed.batch(chunk, start + first, every=every, last=last)
+            code = self._library.decode(self._context, batch)
+            if code:
+                self._library.memory_seq_rm(self._memory, 0, start, -1)
+                raise self._library.failure(
+                    f"llama_decode failed with code {code} at token {start + first} of "
+                    f"{self.context_tokens}"
+                )
+            if every:
+                rows.append(self._read(self._library.get_logits(self._context), len(chunk)))
+        self._sequence.append(ids)
+        if every:
+            return rows[0] if len(rows) == 1 else np.concatenate(rows)
+        logits: Logits = self._read(self._library.get_logits_ith(self._context, -1), 1)[0]
+        return logits
+
+    def _read(self, address: int, rows: int) -> Logits:
+        view = (ctypes.c_float * (rows * self._size)).from_address(address)
+        logits: Logits = np.ctypeslib.as_array(view).reshape(rows, self._size).copy()
+        if not np.isfinite(logits).all():
+            raise self._library.failure("llama.cpp computed logits that are not finite")
+        return logits
+
+    def keep(self, count: int) -> None:
+        """Forget all but the first `count` tokens of `past`.
+
+        Raises:
+            UsageError: If there are fewer, or the engine is closed.
+            UnsupportedError: If the model has a memory that cannot be cut.
+        """
+        self._sequence.check_keep(count)
+        if not self._library.memory_seq_rm(self._memory, 0, count, -1):
+            raise UnsupportedError(
+                f"this model cannot go back to its first {count} tokens: its memory is not an "
+                "attention cache; use a model with plain attention"
+            )
+        self._sequence.truncate(count)
+
+    def close(self) -> None:
+        """Release memory; closing twice is fine."""
+        self._sequence.close()
+        self._finalizer()
+
+
+class _Handles:
+    """What must be freed, and only in the process that made it."""
+
+    def __init__(self, calls: Library) -> None:
+        self._calls = calls
+        self._process = os.getpid()
+        self.model: int | None = None
+        self.context: int | None = None
+
+    def free(self) -> None:
+        """Free the context, then the model; a forked child leaves its parent's alone."""
+        if os.getpid() != self._process:
+            return
+        if self.context:
+            self._calls.free(self.context)
+        if self.model:
+            self._calls.model_free(self.model)
+
+
+def _model(calls: Library, path: Path) -> int:
+    model = calls.model_load_from_file(os.fsencode(path), calls.model_default_params())
+    if not model:
+        raise calls.failure(f"llama.cpp cannot load {path}")
+    return int(model)
+
+
+def _context(calls: Library, model: int, context_tokens: int) -> int:
+    """Return a context for one sequence.
+
+    n_ctx, n_batch and n_ubatch have been the struct's first fields since 2024; they are read
+    back, so a release that moved them is noticed.
+    """
+    chunk = min(_CHUNK, context_tokens)
+    parameters = calls.context_default_params()
+    parameters.words[0:3] = (context_tokens, chunk, chunk)
+    context = calls.init_from_model(model, parameters)
+    if not context:
+        raise calls.failure(f"llama.cpp cannot make a context of {context_tokens} tokens")
+    got = (calls.n_ctx(context), calls.n_batch(context), calls.n_ubatch(context))
+    # The library rounds a context up to what its kernels like.
+    if not (context_tokens <= got[0] < context_tokens + 1024 and got[1:] == (chunk, chunk)):
+        calls.free(context)
+        raise calls.failure(
+            f"{calls.package} made a context of (tokens, batch, part) = {got} where "
+            f"{(context_tokens, chunk, chunk)} was asked for: its parameters have another layout"
+        )
+    return int(context)
+
+
+class _Feed:
+    """Arrays that llama_decode reads its tokens from, filled anew for every call."""
+
+    def __init__(self) -> None:
+        self._token = np.zeros(_CHUNK, dtype=np.int32)
+        self._pos = np.zeros(_CHUNK, dtype=np.int32)
+        self._wanted = np.zeros(_CHUNK, dtype=np.int8)
+        self._count = np.ones(_CHUNK, dtype=np.int32)
+        self._zero = np.zeros(1, dtype=np.int32)
+        self._sequences = np.full(_CHUNK, self._zero.ctypes.data, dtype=np.uintp)
+        self._batch = Batch(
+            n_tokens=0,
+            token=self._token.ctypes.data,
+            embd=None,
+            pos=self._pos.ctypes.data,
+            n_seq_id=self._count.ctypes.data,
+            seq_id=self._sequences.ctypes.data,
+            logits=self._wanted.ctypes.data,
+        )
+
+    def batch(self, ids: npt.NDArray[np.int32], start: int, *, every: bool, last: bool) -> Batch:
+        """Return the batch of `ids`, the first of which stands at `start`."""
+        count = len(ids)
+        self._token[:count] = ids
+        self._pos[:count] = np.arange(start, start + count, dtype=np.int32)
+        self._wanted[:count] = every
+        self._wanted[count - 1] = every or last
+        self._batch.n_tokens = count
+        return self._batch
+
+
+class _Words:
+    """The model's tokenizer."""
+
+    def __init__(self, calls: Library, model: int) -> None:
+        self._calls = calls
+        self._handle = calls.model_get_vocab(model)
+
+    def vocabulary(self, path: Path) -> Vocabulary:
+        """Return all tokens."""
+        calls, handle = self._calls, self._handle
+        size = calls.vocab_n_tokens(handle)
+        eos = calls.vocab_eos(handle)
+        if not 0 <= eos < size:
+            raise UnsupportedError(f"{path} names no token that ends an answer")
+        get_attribute = calls.vocab_get_attr
+        control = {token for token in range(size) if get_attribute(handle, token) & _NOT_TEXT}
+        buffer = ctypes.create_string_buffer(_LONGEST_PIECE)
+        to_piece = calls.token_to_piece
+        pieces: list[bytes] = []
+        for token in range(size):
+            length = to_piece(handle, token, buffer, _LONGEST_PIECE, 0, True)
+            if length < 0:  # the buffer is too short
+                longer = ctypes.create_string_buffer(-length)
+                to_piece(handle, token, longer, -length, 0, True)
+                pieces.append(longer.raw)
+            else:
+                pieces.append(buffer.raw[:length])
+        return Vocabulary(pieces=tuple(pieces), eos_id=eos, control_ids=frozenset({*control, eos}))
+
+    def tokenize(self, text: bytes, *, control: bool) -> list[int]:
+        """Return the ids of `text`."""
+        room = len(text) + 8
+        while True:
+            out = np.empty(room, dtype=np.int32)
+            count = self._calls.tokenize(
+                self._handle, text, len(text), out.ctypes.data, room, False, control
+            )
+            if count >= 0:
+                ids: list[int] = out[:count].tolist()
+                return ids
+            room = -count
