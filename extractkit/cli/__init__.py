@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def commands() -> tuple[Command, ...]:
+def _commands() -> tuple[Command, ...]:
     """Return every command, in the order in which help lists them."""
     from extractkit.cli import _demo, _extract, _pull
 
@@ -60,7 +60,7 @@ def commands() -> tuple[Command, ...]:
 
 
 def _dispatch(arguments: list[str]) -> int:
-    known = {command.name: command for command in commands()}
+    known = {command.name: command for command in _commands()}
     top = _top_parser(known)
     # Options after the name of a command are that command's own.
     name = top.parse_args(arguments[:1]).command

@@ -1,0 +1,246 @@
+"""`extractkit extract`: what is printed where, and how it ends."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from extractkit import ExtractionResult
+from extractkit.errors import (
+    ConnectError,
+    DeadlineExceededError,
+    MissingDependencyError,
+    NotFoundError,
+)
+from extractkit.messages import ModelResponse, StopReason
+from tests.cli.conftest import Run, Script
+
+_OSLO = '{"name": "Oslo", "kind": null}'
+
+
+def test_a_value_is_printed_for_people_with_all_that_is_known(
+    run: Run, script: Script, folder: Path
+) -> None:
+    script(_OSLO)
+    ran = run("extract", "shop.models:City", "text.txt")
+    assert ran.code == 0
+    assert "City(name='Oslo', kind=None)" in ran.out
+    assert "GROUNDED" in ran.out
+    assert "ok; stop reason stop" in ran.out
+    assert "14:18" in ran.out
+    assert "A letter from [[Oslo]]." in ran.out
+    assert "scripted" in ran.out
+    assert "s CPU" in ran.out
+    assert "\x1b" not in ran.out
+
+
+def test_json_is_pure_and_can_be_read_back(run: Run, script: Script, folder: Path) -> None:
+    script(_OSLO)
+    ran = run("extract", "shop.models:City", "text.txt", "--json")
+    from shop.models import City
+
+    result = ExtractionResult.from_json(City, ran.out)
+    assert ran.code == 0
+    assert result.value == City(name="Oslo")
+    assert json.loads(ran.out)["raw"] is None
+
+
+def test_raw_keeps_the_response(run: Run, script: Script, folder: Path) -> None:
+    script(_OSLO)
+    ran = run("extract", "shop.models:City", "text.txt", "--json", "--raw")
+    assert json.loads(ran.out)["raw"]["text"] == _OSLO
+
+
+def test_options_may_stand_between_the_arguments(run: Run, script: Script, folder: Path) -> None:
+    script(_OSLO)
+    ran = run("extract", "shop.models:City", "--json", "text.txt")
+    assert json.loads(ran.out)["document"]["name"] == "Oslo"
+
+
+def test_a_text_can_come_from_standard_input(
+    run: Run, script: Script, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("\ufeffAus Köln.".encode())))
+    provider = script('{"name": "Köln"}')
+    ran = run("extract", "shop.models:City", "-", "--json")
+    assert json.loads(ran.out)["value"]["name"] == "Köln"
+    assert "Aus Köln." in provider.requests[0].messages[-1].content
+    assert "\ufeff" not in provider.requests[0].messages[-1].content
+
+
+def test_a_json_schema_file_is_a_target(run: Run, script: Script, folder: Path) -> None:
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+    (folder / "city.json").write_text(json.dumps(schema))
+    script('{"name": "Oslo"}')
+    ran = run("extract", "--schema", "city.json", "text.txt", "--json")
+    assert json.loads(ran.out)["value"] == {"name": "Oslo"}
+
+
+@pytest.mark.parametrize("target", ["Outer.Inner", "SCHEMA", "City"])
+def test_nested_classes_and_schema_dicts_are_targets(
+    target: str, run: Run, script: Script, folder: Path
+) -> None:
+    script('{"name": "Oslo"}')
+    assert run("extract", f"shop.models:{target}", "text.txt").code == 0
+
+
+def test_a_list_is_a_target(run: Run, script: Script, folder: Path) -> None:
+    script(f"[{_OSLO}]")
+    assert run("extract", "shop.models:Cities", "text.txt").code == 0
+
+
+def test_the_options_reach_the_request(run: Run, script: Script, folder: Path) -> None:
+    provider = script("nonsense", _OSLO)
+    ran = run(
+        "extract", "shop.models:City", "text.txt", "--json", "--strategy", "prompt",
+        "--instructions", "Be brief.", "--temperature", "0.5", "--seed", "7",
+        "--max-output-tokens", "90", "--retries", "1", "--require", "SCHEMA", "--timeout", "0",
+    )  # fmt: skip
+    request = provider.requests[0]
+    assert ran.code == 0
+    assert len(provider.requests) == 2
+    assert "Be brief." in request.messages[0].content
+    assert (request.sampling.temperature, request.sampling.seed) == (0.5, 7)
+    assert request.sampling.max_output_tokens == 90
+
+
+def test_a_result_that_is_not_ok_is_exit_code_1_and_says_why(
+    run: Run, script: Script, folder: Path
+) -> None:
+    script('{"name": 3}', '{"name": 3}')
+    ran = run("extract", "shop.models:City", "text.txt")
+    assert ran.code == 1
+    assert "no value; the best answer was" in ran.out
+    assert "invalid" in ran.out
+    assert "/name" in ran.out
+
+
+def test_an_answer_that_is_no_json_is_shown_as_it_came(
+    run: Run, script: Script, folder: Path
+) -> None:
+    script("I like [bold]Oslo\x1b[2J", "I like [bold]Oslo\x1b[2J")
+    ran = run("extract", "shop.models:City", "text.txt")
+    assert ran.code == 1
+    assert "I like [bold]Oslo␛[2J" in ran.out
+    assert "\x1b" not in ran.out
+
+
+def test_a_cut_answer_shows_what_was_read(run: Run, script: Script, folder: Path) -> None:
+    script(
+        ModelResponse(text='{"name": "Oslo", "ki', stop=StopReason.LENGTH, stop_detail="limit=9")
+    )
+    ran = run("extract", "shop.models:City", "text.txt")
+    assert ran.code == 1
+    assert "truncated; stop reason length (limit=9)" in ran.out
+    assert '"name": "Oslo"' in ran.out
+
+
+def test_a_refusal_is_shown(run: Run, script: Script, folder: Path) -> None:
+    script(ModelResponse(text="", stop=StopReason.STOP, refusal="I would rather not."))
+    ran = run("extract", "shop.models:City", "text.txt")
+    assert ran.code == 1
+    assert "I would rather not." in ran.out
+
+
+def test_a_long_source_is_not_printed_and_this_is_said(
+    run: Run, script: Script, folder: Path
+) -> None:
+    (folder / "long.txt").write_text("Oslo\n" * 200)
+    script(_OSLO)
+    ran = run("extract", "shop.models:City", "long.txt")
+    assert "source (201 lines, not shown)" in ran.out
+
+
+def test_the_source_can_be_left_out(run: Run, script: Script, folder: Path) -> None:
+    script(_OSLO)
+    assert "[[" not in run("extract", "shop.models:City", "text.txt", "--no-source").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["shop.models:City"], "expected TARGET and SOURCE, got 'shop.models:City'"),
+        ([], "expected TARGET and SOURCE, got nothing"),
+        (["a", "b", "c"], "got 'a' 'b' 'c'"),
+        (["City", "text.txt"], "names no target; expected module:Name"),
+        (["nowhere.models:City", "text.txt"], "there is no module 'nowhere'"),
+        (["shop.nowhere:City", "text.txt"], "there is no module 'shop.nowhere'"),
+        (["shop.models:Town", "text.txt"], "has no 'Town'; it has "),
+        (["shop.models:Outer.Other", "text.txt"], "'Outer' has no 'Other'; it has Inner"),
+        (["shop.models:number", "text.txt"], "is a int, not a type"),
+        (["shop.models:name", "text.txt"], "is a str, not a type"),
+        (["shop.models:function", "text.txt"], "is a function, not a type"),
+        (["broken:City", "text.txt"], "importing 'broken' failed: RuntimeError: no luck"),
+        (["leaves:City", "text.txt"], "importing 'leaves' failed: SystemExit"),
+        (["needs:City", "text.txt"], "importing 'needs' failed: No module named"),
+        (["shop.models:City", "missing.txt"], "there is no file 'missing.txt'"),
+        (["shop.models:City", "shop"], "'shop' is a folder"),
+        (["shop.models:City", "nul\0.txt"], "cannot be read"),
+        (["shop.models:City", "latin.txt"], "is not UTF-8 text (byte 1 is 0xf6)"),
+        (["shop.models:City", "empty.txt"], "'empty.txt' is empty"),
+        (["--schema", "missing.json", "text.txt"], "there is no file 'missing.json'"),
+        (["--schema", "text.txt", "text.txt"], "--schema 'text.txt' is not JSON"),
+        (["--schema", "list.json", "text.txt"], "holds a JSON list; expected an object"),
+        (["--schema", "wrong.json", "text.txt"], "nonsense"),
+        (["--schema", "list.json"], "expected SOURCE, got nothing"),
+        (["shop.models:City", "text.txt", "--bogus"], "unrecognized arguments: --bogus"),
+        (["shop.models:City", "text.txt", "--strategy", "hope"], "invalid choice: 'hope'"),
+        (["shop.models:City", "text.txt", "--temperature", "-1"], "expected a number at least 0"),
+        (["shop.models:City", "text.txt", "--retries", "-1"], "expected at least 0"),
+        (["shop.models:City", "text.txt", "--timeout", "-1"], "timeout_s=-1.0"),
+    ],
+)
+def test_what_the_caller_got_wrong_is_exit_code_2_and_one_line_that_helps(
+    arguments: list[str], said: str, run: Run, script: Script, folder: Path
+) -> None:
+    (folder / "latin.txt").write_bytes("Köln".encode("latin-1"))
+    (folder / "empty.txt").write_text(" \n")
+    (folder / "list.json").write_text("[]")
+    (folder / "wrong.json").write_text('{"type": "nonsense"}')
+    provider = script(_OSLO)
+    ran = run("extract", *arguments)
+    assert ran.code == 2
+    assert ran.out == ""
+    assert ran.err.startswith("extractkit: ")
+    assert ran.err.count("\n") == 1
+    assert said in ran.err
+    assert provider.requests == []
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (ConnectError("the line is dead"), 3),
+        (NotFoundError("no weights; run: extractkit pull"), 3),
+        (DeadlineExceededError("the time ended"), 3),
+        (MissingDependencyError("install it with ..."), 2),
+    ],
+)
+def test_what_the_network_or_the_installation_did_has_its_own_code(
+    error: Exception, code: int, run: Run, script: Script, folder: Path
+) -> None:
+    script(error)
+    ran = run("extract", "shop.models:City", "text.txt", "--retries", "0")
+    assert ran.code == code
+    assert ran.out == ""
+    assert str(error) in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_an_unknown_model_is_the_callers_fault(run: Run, folder: Path) -> None:
+    ran = run("extract", "shop.models:City", "text.txt", "--model", "oracle:9")
+    assert ran.code == 2
+    assert "names no provider" in ran.err
+
+
+def test_an_interrupted_command_is_exit_code_130(run: Run, script: Script, folder: Path) -> None:
+    def interrupt(_: object) -> str:
+        raise KeyboardInterrupt
+
+    script(interrupt)
+    ran = run("extract", "shop.models:City", "text.txt")
+    assert ran.code == 130
+    assert ran.err == "extractkit: interrupted\n"

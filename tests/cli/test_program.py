@@ -1,0 +1,135 @@
+"""The program as a shell sees it: processes, pipes, terminals, help."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from extractkit.cli import main
+from tests.cli.conftest import Run
+
+_ROOT = Path(__file__).parents[2]
+
+
+def _environment(**extra: str) -> dict[str, str]:
+    kept = {
+        name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS")
+    }
+    return {**kept, "PYTHONPATH": str(_ROOT), "TERM": "xterm-256color", **extra}
+
+
+def _python(*arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=_environment(**extra),
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def test_the_package_runs_as_a_program() -> None:
+    ran = _python("-m", "extractkit", "--version")
+    assert ran.returncode == 0
+    assert ran.stdout.startswith("extractkit ")
+
+
+def test_no_command_prints_help_and_is_a_usage_error(run: Run) -> None:
+    ran = run()
+    assert ran.code == 2
+    assert "extractkit COMMAND" in ran.out
+
+
+def test_an_unknown_command_names_the_known_ones(run: Run) -> None:
+    ran = run("extrakt")
+    assert ran.code == 2
+    assert "'extract'" in ran.err
+    assert "--help" in ran.err
+
+
+@pytest.mark.parametrize("command", ["extract", "demo", "pull"])
+def test_help_of_every_command_has_an_example(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([command, "--help"])
+    assert ended.value.code == 0
+    shown = capsys.readouterr().out
+    assert f"example:\n  extractkit {command}" in shown
+
+
+def test_a_reader_that_goes_away_is_no_error_message() -> None:
+    script = "import sys; from extractkit.cli import main; sys.exit(main(['--version'] * 1))"
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        ran = subprocess.run(
+            [sys.executable, "-c", script.replace("['--version'] * 1", "[]")],
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            env=_environment(),
+        )
+    finally:
+        os.close(writing)
+    assert ran.stderr == b""
+    assert ran.returncode == 141
+
+
+_SHOW = """
+import sys
+from extractkit import extract
+from extractkit.cli import _output, _render
+from extractkit.testing import FakeProvider
+from pydantic import BaseModel
+class City(BaseModel):
+    name: str
+text = "A letter from Oslo, price 5 €.\\x1b[2J"
+result = extract(City, text, model=FakeProvider(['{"name": "Oslo"}']))
+_render.show_result(_output.console(), result, text)
+"""
+
+
+def _in_a_terminal(**extra: str) -> bytes:
+    leader, follower = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-c", _SHOW], stdout=follower, stderr=follower, env=_environment(**extra)
+    )
+    os.close(follower)
+    seen = b""
+    while True:
+        try:
+            part = os.read(leader, 4096)
+        except OSError:  # Linux reports the end of a terminal as an error
+            break
+        if not part:
+            break
+        seen += part
+    os.close(leader)
+    assert child.wait(timeout=60) == 0, seen
+    return seen
+
+
+def test_a_terminal_gets_colours_and_no_control_characters_of_the_text() -> None:
+    seen = _in_a_terminal()
+    assert b"\x1b[1;36m" in seen
+    assert b"\x1b[1;4;32mOslo" in seen
+    assert b"\x1b[2J" not in seen
+
+
+def test_no_color_is_honoured() -> None:
+    seen = _in_a_terminal(NO_COLOR="1")
+    assert b"\x1b[1;36m" not in seen
+    assert b";32m" not in seen
+
+
+def test_an_ascii_terminal_is_no_reason_to_fail() -> None:
+    ran = _python("-c", _SHOW, PYTHONIOENCODING="ascii")
+    assert ran.returncode == 0, ran.stderr
+    assert "5 \\u20ac" in ran.stdout
