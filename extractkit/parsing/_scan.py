@@ -13,9 +13,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from typing import Final, Literal, NoReturn, TypeAlias, cast
+from typing import Final, Literal, NoReturn, TypeAlias
 
-from extractkit.paths import JsonObject, JsonValue, Pointer, join
+from extractkit.paths import JsonValue, Pointer, join
 from extractkit.results import FieldState, Finding, PartialResult, Validity
 
 MAX_DEPTH: Final = 1000
@@ -381,12 +381,11 @@ class Scan:
 
 def _children(here: Pointer, value: JsonValue) -> list[tuple[Pointer, JsonValue]]:
     """Return the members or items of a container, none of a scalar."""
-    if isinstance(value, dict):
-        members = cast("JsonObject", value)
-        return [(join(here, key), item) for key, item in members.items()]
-    if isinstance(value, list):
-        items = cast("list[JsonValue]", value)
-        return [(join(here, index), item) for index, item in enumerate(items)]
+    kind: type[object] = type(value)
+    if kind is dict:
+        return [(join(here, key), item) for key, item in value.items()]
+    if kind is list:
+        return [(join(here, index), item) for index, item in enumerate(value)]
     return []
 
 
