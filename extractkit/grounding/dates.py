@@ -1,0 +1,288 @@
+"""Every date that a text states, with its precision and with every reading it has.
+
+Neighbours: `locales` says which order of day and month a language uses, `source` asks for dates.
+Two-digit years are read with the pivot of POSIX: 69 to 99 are 1969 to 1999, 00 to 68 are 2000 to
+2068. This module never fills in a day, a month or a year that the text does not give.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from extractkit.grounding.locales import Order
+
+__all__ = ["DateIndex", "DateReading"]
+
+_NAMES = (
+    "january jan januar jaenner janvier enero gennaio januari janeiro ene",
+    "february feb februar fevrier fevr febrero febbraio februari fevereiro",
+    "march mar marz maerz mars marzo maart marco mrz",
+    "april apr avril avr abril aprile abr",
+    "may mai mayo maggio mei maio",
+    "june jun juni juin junio giugno junho",
+    "july jul juli juillet juil julio luglio julho",
+    "august aug aout agosto augustus ago",
+    "september sep sept septembre septiembre settembre setembro",
+    "october oct oktober okt octobre octubre ottobre outubro",
+    "november nov novembre noviembre novembro",
+    "december dec dezember dez decembre diciembre dicembre dezembro dic",
+)
+_MONTHS = {name: number for number, line in enumerate(_NAMES, 1) for name in line.split()}
+
+_GAP = r"[\s\-/.,]{0,3}"
+_ORDINAL = r"(?:st|nd|rd|th|er|\u00ba|\u00aa|\.)?"
+_AFTER_YEAR = r"(?!\d|[:.,]\d)"
+
+# All of these look ahead without consuming, so that no reading hides one that starts inside it.
+_NUMERIC = re.compile(
+    r"(?<!\w)(?<!\d[-/.])(?=(?P<whole>(?P<a>\d{1,4})(?P<mark>\s?[-/.]\s?)(?P<b>\d{1,2})(?P=mark)"
+    r"(?P<c>\d{4}|\d{1,2}))(?!\d|[-/.]\d))"
+)
+_COMPACT = re.compile(r"(?<![A-Za-z\d])(?=(?P<whole>(?P<a>\d{4})(?P<b>\d{2})(?P<c>\d{2}))(?!\d))")
+_DAY_FIRST = re.compile(
+    rf"(?<!\d)(?<!\d[.,])(?=(?P<day>\d{{1,2}}){_ORDINAL}{_GAP}(?:day\s+of\s+|of\s+|de\s+)?"
+    rf"(?P<month>[^\W\d_]{{3,10}}){_GAP}(?:of\s+|de\s+)?(?P<year>\d{{4}}|['\u2019]?\d{{2}}){_AFTER_YEAR})"
+)
+_DAY_YEAR = re.compile(
+    rf"(?<!\d)(?=(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?P<gap>[\s\-/.,]{{1,3}})"
+    rf"(?P<year>\d{{4}}|['\u2019]?\d{{2}}){_AFTER_YEAR})"
+)
+_YEAR_FIRST = re.compile(
+    r"(?<!\d)(?=(?P<year>\d{4})[\s\-/.,]{1,3}(?P<month>[^\W\d_]{3,10})[\s\-/.,]{1,3}"
+    r"(?P<day>\d{1,2})(?!\d))"
+)
+_EAST_ASIAN = re.compile(
+    r"(?<!\d)(?P<year>\d{4})\s?[\u5e74\ub144]\s?(?P<month>\d{1,2})\s?[\u6708\uc6d4]"
+    r"(?:\s?(?P<day>\d{1,2})\s?[\u65e5\u53f7\u865f\uc77c])?"
+)
+_YEAR = re.compile(r"(?<!\d)(?=(?P<year>\d{4})(?!\d))")
+_MONTH_YEAR = re.compile(
+    r"(?<![\w/.-])(?:(?P<month>\d{1,2})[/.-](?P<year>\d{4})|(?P<year_first>\d{4})-(?P<second>\d{2}))"
+    r"(?![\w/-]|\.\d)"
+)
+_MONTH_BEFORE = re.compile(rf"(?<![^\W\d_])(?P<month>[^\W\d_]{{3,10}}){_GAP}\Z")
+_MONTH_OF = re.compile(r"(?<![^\W\d_])(?P<month>[^\W\d_]{3,10})\.?,?\s{0,2}(?:of\s|de\s)?\Z")
+_DECADE = re.compile(r"(?<!\d)(?P<digits>\d{3}0)['\u2019]?s\b")
+_RELATIVE = re.compile(
+    r"\b(?:(?P<near>today|yesterday|tomorrow)|(?P<which>last|next)\s+"
+    r"(?P<day>monday|tuesday|wednesday|thursday|friday|saturday|sunday))\b",
+    re.IGNORECASE,
+)
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_NEAR = {"yesterday": -1, "today": 0, "tomorrow": 1}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DateReading:
+    """One date at one place.
+
+    Attributes:
+        start: First character.
+        end: One past the last character.
+        doubt: The other way to read it, as a sentence; "" where there is none.
+    """
+
+    start: int
+    end: int
+    doubt: str = ""
+
+
+class DateIndex:
+    """The dates of one text.
+
+    Args:
+        text: The source.
+        order: Order of day, month and year in the text's language; None where any is possible.
+        reference: What relative dates count from; None leaves them unread.
+    """
+
+    def __init__(
+        self, text: str, *, order: Order | None = None, reference: date | None = None
+    ) -> None:
+        self._text = text
+        self._order: Order | None = order
+        self._days: defaultdict[date, dict[tuple[int, int], DateReading]] = defaultdict(dict)
+        self._months: set[tuple[int, int]] = set()
+        self._years: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+        self._loose_years: set[int] = set()
+        self._scan_numeric()
+        self._scan_named()
+        self._scan_east_asian()
+        self._scan_months()
+        self._decades = tuple(map(_decade, _DECADE.finditer(text)))
+        if reference is not None:
+            self._scan_relative(reference)
+
+    def find(self, wanted: date) -> tuple[DateReading, ...]:
+        """Return every place that can be read as this day, in the order of the text."""
+        found = self._days.get(wanted, {})
+        return tuple(found[span] for span in sorted(found))
+
+    def years(self, year: int) -> tuple[tuple[int, int], ...]:
+        """Return where `year` stands as a part of a date written in digits."""
+        return tuple(sorted(set(self._years.get(year, ()))))
+
+    def coarser(self, wanted: date) -> str:
+        """Return what less exact date of `wanted` the text gives, as words; "" for none."""
+        if (wanted.year, wanted.month) in self._months:
+            return f"only the month {wanted.year:04}-{wanted.month:02}"
+        if wanted.year in self._loose_years:
+            return f"only the year {wanted.year:04}"
+        for low, size, said in self._decades:
+            if low <= wanted.year < low + size:
+                return f"only {said!r}"
+        return ""
+
+    def mentions_relative(self) -> bool:
+        """Return whether the text has a date that counts from another one ("last Friday")."""
+        return _RELATIVE.search(self._text) is not None
+
+    def _add(self, day: date | None, start: int, end: int, doubt: str = "") -> None:
+        if day is not None:
+            self._days[day].setdefault((start, end), DateReading(start=start, end=end, doubt=doubt))
+
+    def _scan_numeric(self) -> None:
+        for match in (*_NUMERIC.finditer(self._text), *_COMPACT.finditer(self._text)):
+            start, end = match.span("whole")
+            for day, doubt in _numeric_readings(match, self._order):
+                self._add(day, start, end, doubt)
+                for group in ("a", "c"):
+                    if len(match[group]) == 4:
+                        self._years[day.year].append(match.span(group))
+
+    def _scan_named(self) -> None:
+        for pattern in (_DAY_FIRST, _YEAR_FIRST):
+            for match in pattern.finditer(self._text):
+                start = min(match.start("day"), match.start("year"))
+                end = max(match.end("day"), match.end("year"))
+                self._add_named(match, match["month"], start, end)
+        for match in _DAY_YEAR.finditer(self._text):
+            before = _MONTH_BEFORE.search(self._text, max(0, match.start() - 16), match.start())
+            # "March 6 20" is a day and a count; "March 6, 20" and "March 6 '20" are dates.
+            is_year = len(match["year"]) > 2 or not match["gap"].isspace()
+            if before and is_year:
+                self._add_named(match, before["month"], before.start("month"), match.end("year"))
+
+    def _add_named(self, match: re.Match[str], month: str, start: int, end: int) -> None:
+        year = match["year"]
+        day = _day(_year(year.lstrip("'\u2019")), _month(month), int(match["day"]))
+        self._add(day, start, end)
+        if day is not None and len(year) == 4:
+            self._years[day.year].append(match.span("year"))
+
+    def _scan_east_asian(self) -> None:
+        for match in _EAST_ASIAN.finditer(self._text):
+            if match["day"] is None:
+                self._months.add((int(match["year"]), int(match["month"])))
+            else:
+                day = _day(int(match["year"]), int(match["month"]), int(match["day"]))
+                self._add(day, *match.span())
+
+    def _scan_months(self) -> None:
+        """File months and years without a day; those inside of a full date are none."""
+        taken = [span for places in self._days.values() for span in places]
+        starts, ends = {start for start, _ in taken}, {end for _, end in taken}
+        for match in _YEAR.finditer(self._text):
+            if match.start("year") in starts or match.end("year") in ends:
+                continue
+            self._loose_years.add(int(match["year"]))
+            before = _MONTH_OF.search(self._text, max(0, match.start() - 16), match.start())
+            month = _month(before["month"]) if before else None
+            if month:
+                self._months.add((int(match["year"]), month))
+        for match in _MONTH_YEAR.finditer(self._text):
+            year, month_text = (
+                match["year"] or match["year_first"],
+                match["month"] or match["second"],
+            )
+            self._months.add((int(year), int(month_text)))
+
+    def _scan_relative(self, reference: date) -> None:
+        for match in _RELATIVE.finditer(self._text):
+            if match["near"]:
+                days, doubt = _NEAR[match["near"].lower()], ""
+            else:
+                weekday = _WEEKDAYS.index(match["day"].lower())
+                ahead = (weekday - reference.weekday() - 1) % 7 + 1
+                is_next = match["which"].lower() == "next"
+                days = ahead if is_next else ahead - 7 - (7 if ahead == 7 else 0)
+                doubt = f"{match.group()!r} may also mean a week earlier or later"
+            self._add(_shift(reference, days), *match.span(), doubt)
+
+
+def _decade(match: re.Match[str]) -> tuple[int, int, str]:
+    """Return (first year, number of years, words) of "1990s", or of "1800s": a century."""
+    low = int(match["digits"])
+    return low, 100 if low % 100 == 0 else 10, match.group()
+
+
+def _shift(reference: date, days: int) -> date | None:
+    try:
+        return reference + timedelta(days=days)
+    except OverflowError:
+        return None
+
+
+def _numeric_readings(match: re.Match[str], order: Order | None) -> Iterator[tuple[date, str]]:
+    """Yield (day, doubt) for each way to read three groups of digits."""
+    a, b, c = match["a"], match["b"], match["c"]
+    if len(a) == 4 and len(c) <= 2:
+        day = _day(int(a), int(b), int(c))
+        compact = "mark" not in match.re.groupindex
+        if day is not None and (not compact or 1900 <= day.year < 2100):
+            yield day, "eight digits may be a date or a number" if compact else ""
+        return
+    if len(a) > 2 or len(c) not in (2, 4):
+        return
+    yield from _two_readings(match, order)
+
+
+def _two_readings(match: re.Match[str], order: Order | None) -> Iterator[tuple[date, str]]:
+    """Yield the readings of 03/06/2026, and of 12-01-19 with the year first as well."""
+    a, b, c = int(match["a"]), int(match["b"]), _year(match["c"])
+    day_first, month_first = _day(c, b, a), _day(c, a, b)
+    year_first = None if len(match["c"]) == 4 else _day(_year(match["a"]), b, int(match["c"]))
+    if order == "ymd" and year_first is not None:
+        yield year_first, ""
+        return
+    if order == "mdy" and month_first is not None:
+        yield month_first, ""
+        return
+    if order == "dmy" and day_first is not None:
+        yield day_first, ""
+        return
+    readings = [day for day in (day_first, month_first) if day is not None]
+    two = len(set(readings)) == 2
+    doubt = f"it may be {' or '.join(map(str, readings))}" if two else ""
+    # With points the day comes first nearly everywhere.
+    pointed = match["mark"].strip() == "."
+    if day_first is not None:
+        yield day_first, "" if pointed else doubt
+    if month_first is not None and month_first != day_first:
+        yield month_first, doubt
+    if year_first is not None and year_first not in readings:
+        yield year_first, "the year may come first or last"
+
+
+def _month(word: str) -> int | None:
+    plain = unicodedata.normalize("NFD", word.casefold())
+    return _MONTHS.get("".join(char for char in plain if not unicodedata.combining(char)))
+
+
+def _year(digits: str) -> int:
+    year = int(digits)
+    if len(digits) > 2:
+        return year
+    return year + (1900 if year >= 69 else 2000)
+
+
+def _day(year: int, month: int | None, day: int) -> date | None:
+    try:
+        return date(year, month or 0, day)
+    except ValueError:
+        return None

@@ -1,0 +1,287 @@
+"""Every number that a text states, found by value.
+
+Neighbours: `surroundings` reads sign, currency, percent and scale around the digits; `source` asks
+for values. A number is a whole token: 48 is never found in 1480, 3,480.50 or AB48.
+
+The text is scanned once. Tokens are filed under their significant digits, which neither a
+separator nor a scale changes, so that only tokens that can have the wanted value are read.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import unicodedata
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Literal
+
+from extractkit.grounding.surroundings import After, Before, chain_doubt, look_after, look_before
+from extractkit.paths import JsonValue
+
+__all__ = ["NumberIndex", "NumberReading", "number_of"]
+
+_GROUP_GAPS = "'\u2019\u00a0\u202f\u2009"
+_TOKEN = re.compile(
+    rf"\d{{1,3}}(?P<gap>[{_GROUP_GAPS}])\d{{3}}(?:(?P=gap)\d{{3}})*(?!\d)(?:[.,]\d+)?"
+    r"|\d+(?:[.,\uff0e\uff0c]\d+)*"
+)
+_SPACED = re.compile(r"(?<!\d)(?<!\d[.,])\d{1,3}(?: \d{3})+(?!\d)(?:[.,]\d+)?")
+_SEPARATORS = str.maketrans("", "", f".,\uff0e\uff0c {_GROUP_GAPS}")
+_PLAIN = str.maketrans({"\uff0e": ".", "\uff0c": ",", **dict.fromkeys(f" {_GROUP_GAPS}")})
+_WESTERN_GROUPS = re.compile(r"[1-9]\d{0,2}(?:S\d{3})+\Z")
+_INDIAN_GROUPS = re.compile(r"[1-9]\d?(?:S\d{2})+S\d{3}\Z")
+_PLAIN_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,6})?\Z", re.ASCII)
+
+_OVER_SPACE = "the digits may be one number with a space in it, or several numbers"
+_IN_LIST = "the digits are joined by commas and may be one number or several"
+_DASH = "the dash before the digits may be a minus sign or not"
+_BRACKETS = "the round brackets may be a minus sign or not"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberReading:
+    """One way to read a number token.
+
+    Attributes:
+        value: What it is worth, exactly.
+        start: First character, its sign included.
+        end: One past the last character, percent sign and scale word included.
+        unit: "" where the value is plain; "%" or "\u2030" where it counts those; the scale word
+            where it is the number before that word.
+        doubt: The other way to read it, as a sentence; "" where there is none.
+    """
+
+    value: Decimal
+    start: int
+    end: int
+    unit: str = ""
+    doubt: str = ""
+
+
+def number_of(value: JsonValue) -> Decimal | None:
+    """Return the exact value of a JSON number or of a decimal written as a string, else None.
+
+    A float is worth what its shortest decimal form says. Booleans, NaN, infinities and other
+    strings have no value here.
+    """
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, float):
+        value = repr(value)
+    elif isinstance(value, str) and not _PLAIN_NUMBER.match(value.strip()):
+        return None
+    if not isinstance(value, str | int | Decimal):
+        return None
+    try:
+        number = Decimal(value)
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() else None
+
+
+class NumberIndex:
+    """The numbers of one text.
+
+    Args:
+        text: The source.
+        decimal: Decimal mark of the text's language; None where both are possible.
+    """
+
+    def __init__(self, text: str, *, decimal: Literal[".", ","] | None = None) -> None:
+        self._text = text
+        self._decimal: Literal[".", ","] | None = decimal
+        self._tokens: defaultdict[str, list[tuple[int, int, str]]] = defaultdict(list)
+        self._read: dict[str, dict[Decimal, list[NumberReading]]] = {}
+        self._spaced: list[tuple[int, int]] = []
+        self._scan()
+
+    def find(self, value: Decimal) -> tuple[NumberReading, ...]:
+        """Return every reading worth `value`, in the order of the text."""
+        key = "".join(map(str, value.as_tuple().digits)).strip("0")
+        if key not in self._read:
+            readings: defaultdict[Decimal, list[NumberReading]] = defaultdict(list)
+            for token in self._tokens.get(key, ()):
+                for reading in self._readings(*token):
+                    readings[reading.value].append(reading)
+            self._read[key] = dict(readings)
+        return tuple(self._read[key].get(value, ()))
+
+    def spelled(self, digits: str) -> list[tuple[int, int]]:
+        """Return the spans of tokens written exactly as `digits`, as "9.00" in "RM9.00"."""
+        if not _TOKEN.fullmatch(digits):
+            return []
+        return [
+            (start, end)
+            for start, end, doubt in self._tokens.get(_significant(digits), ())
+            if self._text[start:end] == digits and self._readings(start, end, doubt)
+        ]
+
+    def _scan(self) -> None:
+        for match in _TOKEN.finditer(self._text):
+            token = match.group()
+            self._tokens[_significant(token)].append((match.start(), match.end(), ""))
+            if token.count(",") > 1 and not _digit_readings(token, self._decimal):
+                for part in re.finditer(r"\d+", token):
+                    start, end = match.start() + part.start(), match.start() + part.end()
+                    self._tokens[_significant(part.group())].append((start, end, _IN_LIST))
+        for match in _SPACED.finditer(self._text):
+            self._spaced.append(match.span())
+            self._tokens[_significant(match.group())].append((*match.span(), _OVER_SPACE))
+
+    def _readings(self, start: int, end: int, doubt: str) -> list[NumberReading]:
+        """Read one token: every value it may have, none where it is part of something longer."""
+        digits = _ascii(self._text[start:end])
+        surroundings = self._surroundings(start, end, digits, listed=doubt == _IN_LIST)
+        if surroundings is None:
+            return []
+        before, after, around = surroundings
+        doubt = doubt or around or self._space_doubt(start, end)
+        return [
+            reading
+            for number, own in _digit_readings(digits, self._decimal)
+            for reading in _combine(
+                self._text,
+                f"0.{number}" if before.point else number,
+                own or doubt or _zero_doubt(number),
+                before,
+                after,
+            )
+        ]
+
+    def _surroundings(
+        self, start: int, end: int, digits: str, *, listed: bool
+    ) -> tuple[Before, After, str] | None:
+        """Return what stands around a token and the doubt about it; None if it is no number."""
+        if listed:
+            return Before(start=start, digits=start), After(end=end, digits=end), ""
+        before = look_before(self._text, start, plain=digits.isdecimal())
+        if before is None:
+            return None
+        after = look_after(self._text, end, currency=before.currency)
+        chained = "" if before.negative else chain_doubt(self._text, start, end)
+        if after is None or chained is None:
+            return None
+        return before, after, chained
+
+    def _space_doubt(self, start: int, end: int) -> str:
+        at = bisect_right(self._spaced, (start, len(self._text))) - 1
+        inside = at >= 0 and self._spaced[at][1] >= end and self._spaced[at] != (start, end)
+        return _OVER_SPACE if inside else ""
+
+
+def _combine(
+    text: str, number: str, doubt: str, before: Before, after: After
+) -> Iterator[NumberReading]:
+    """Yield what `number` is worth with its sign, scale and brackets, most likely first."""
+    closed = before.bracket and not before.negative and text.startswith(")", after.end)
+    for exponent, unit, own, end in _scales(after):
+        worth = Decimal(f"{number}E{exponent}")
+        plain = NumberReading(
+            value=worth, start=before.digits, end=end, unit=unit, doubt=doubt or own
+        )
+        if closed:
+            yield from _in_brackets(text, plain, currency=before.currency)
+        elif before.negative:
+            yield dataclasses.replace(
+                plain,
+                value=worth.copy_negate(),
+                start=before.start,
+                doubt=plain.doubt or (_DASH if before.unsure else ""),
+            )
+            if before.unsure:
+                yield dataclasses.replace(plain, doubt=plain.doubt or _DASH)
+        else:
+            yield plain
+
+
+def _scales(after: After) -> tuple[tuple[int, str, str, int], ...]:
+    """Return (power of ten, unit, doubt, end) for each way to take what follows the digits."""
+    if after.unit in ("%", "\u2030"):
+        whole = -2 if after.unit == "%" else -3
+        return (0, after.unit, "", after.end), (whole, f"1/{after.unit}", "", after.end)
+    if after.either:
+        letter = f"{after.unit!r} may be a scale or a unit"
+        number = 0, "", letter if after.unit.isupper() else "", after.digits
+        return (after.power, "", letter, after.end), number
+    if after.unit:
+        return (after.power, "", "", after.end), (0, after.unit, "", after.end)
+    return ((after.power, "", "", after.end),)
+
+
+def _in_brackets(text: str, plain: NumberReading, *, currency: bool) -> Iterator[NumberReading]:
+    """Yield both readings of "(48)": less than nothing in accounts, an aside elsewhere.
+
+    With a currency mark, decimals or separators it is an amount, so that the minus is meant;
+    a small whole number is more often an aside.
+    """
+    raw = text[plain.start : plain.end]
+    amount = currency or any(mark in raw for mark in ".,")
+    yield dataclasses.replace(
+        plain,
+        value=plain.value.copy_negate(),
+        start=text.rfind("(", 0, plain.start),
+        end=plain.end + 1,
+        doubt=plain.doubt or ("" if amount else _BRACKETS),
+    )
+    yield dataclasses.replace(plain, doubt=plain.doubt or (_BRACKETS if amount else ""))
+
+
+def _digit_readings(digits: str, decimal: Literal[".", ","] | None) -> tuple[tuple[str, str], ...]:
+    """Return (number in plain decimal form, doubt) for each way to read separators."""
+    plain = digits.translate(_PLAIN)
+    grouped = len(plain) != len(digits)
+    marks = [char for char in plain if char in ".,"]
+    if not marks:
+        return ((plain, ""),)
+    if grouped:
+        return ((plain.replace(",", "."), ""),)
+    last = marks[-1]
+    whole, _, fraction = plain.rpartition(last)
+    if len(marks) == 1:
+        return _one_mark(whole, fraction, last, decimal)
+    if len(set(marks)) == 1:
+        return ((plain.replace(last, ""), ""),) if _is_grouped(plain, last) else ()
+    if marks.count(last) == 1 and _is_grouped(whole, marks[0]):
+        return ((f"{whole.replace(marks[0], '')}.{fraction}", ""),)
+    return ()
+
+
+def _one_mark(
+    whole: str, fraction: str, mark: str, decimal: Literal[".", ","] | None
+) -> tuple[tuple[str, str], ...]:
+    point = f"{whole}.{fraction}"
+    if len(fraction) != 3 or len(whole) > 3 or whole.startswith("0"):
+        return ((point, ""),)
+    thousands = whole + fraction
+    if decimal is not None:
+        return ((point if mark == decimal else thousands, ""),)
+    doubt = f"{whole}{mark}{fraction} may be {thousands} or {point}"
+    # A comma before three digits nearly always sets thousands apart; a point does either.
+    return (thousands, "" if mark == "," else doubt), (point, doubt)
+
+
+def _is_grouped(whole: str, mark: str) -> bool:
+    marked = whole.replace(mark, "S")
+    if _WESTERN_GROUPS.match(marked):
+        return True
+    return mark == "," and _INDIAN_GROUPS.match(marked) is not None
+
+
+def _zero_doubt(number: str) -> str:
+    whole = number.partition(".")[0]
+    padded = len(whole) > 2 and whole.startswith("0")
+    return "with leading zeros it may be an identifier" if padded else ""
+
+
+def _significant(token: str) -> str:
+    return _ascii(token if token.isdecimal() else token.translate(_SEPARATORS)).strip("0")
+
+
+def _ascii(token: str) -> str:
+    if token.isascii():
+        return token
+    return "".join(str(unicodedata.decimal(char, char)) for char in token)

@@ -1,0 +1,266 @@
+"""What stands around the digits of a number: sign, currency, brackets, percent, scale, unit.
+
+Neighbours: `numbers` finds the digits and reads their value, this module looks left and right of
+them. It knows nothing of values, and never moves further than a few words.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from extractkit.grounding.words import is_letter
+
+__all__ = ["After", "Before", "chain_doubt", "look_after", "look_before"]
+
+_GAPS = " \u00a0\u202f\u2009"
+_WINDOW = 24
+
+_SYMBOLS = "$\u00a2\u00a3\u00a4\u00a5\u0e3f\u20a0-\u20cf\uffe0\uffe1\uffe5\uff04"
+_CODE_LINES = (
+    "AED AUD BGN BRL CAD CHF CLP CNY COP CZK DKK DM EGP EUR GBP HKD HUF IDR ILS INR ISK JPY",
+    "KRW KZT MXN MYR NGN NOK NZD PEN PHP PKR PLN QAR RM RMB RON RS RSD RUB SAR SEK SGD THB",
+    "TRY TWD UAH USD VND ZAR kr Fr Ft Kc zl",
+)
+_CODES = tuple(code for line in _CODE_LINES for code in line.split())
+_CURRENCY = rf"(?:[{_SYMBOLS}]|(?<![^\W_])(?:{'|'.join(_CODES)})\.?)"
+
+_BEFORE = re.compile(
+    rf"(?P<outer>[-\u2212\u2013+])?(?P<currency>{_CURRENCY})?[{_GAPS}]?(?P<inner>[-\u2212\u2013+])?\Z",
+    re.IGNORECASE,
+)
+_LEFT_CHAIN = re.compile(r"(?:[^\W_]+[-\u2013/:])+\Z")
+_RIGHT_CHAIN = re.compile(r"(?:[-\u2013/:][^\W_]+)+")
+
+_SCALES = {
+    **dict.fromkeys(("thousand", "thousands", "tausend", "tsd", "mille", "mila", "duizend"), 3),
+    **dict.fromkeys(("million", "millions", "mio", "mln", "mn", "mill", "millionen"), 6),
+    **dict.fromkeys(("millón", "millones", "milione", "milioni", "miljoen", "milhões"), 6),
+    **dict.fromkeys(("billion", "billions", "bn", "bln", "mrd", "milliarde", "milliarden"), 9),
+    **dict.fromkeys(("milliard", "milliards", "miliardo", "miliardi", "miljard"), 9),
+    **dict.fromkeys(("trillion", "trillions", "tn", "trn"), 12),
+    **dict.fromkeys(("lakh", "lakhs", "lac"), 5),
+    **dict.fromkeys(("crore", "crores"), 7),
+}
+_SHORT_SCALES = {"k": 3, "m": 6, "mm": 6, "b": 9, "t": 12}
+_CJK_SCALES = {
+    **dict.fromkeys("\u5343\uc1a1", 3),
+    **dict.fromkeys("\u4e07\u842c\ub9cc", 4),
+    **dict.fromkeys("\u5104\u4ebf\uc5b5", 8),
+    "\u5146": 12,
+}
+_UNIT_LINES = (
+    "mm cm dm m km in ft yd mi mg g kg t lb lbs oz ml cl dl l s sec secs min mins h hr hrs d",
+    "day days wk wks mo mos yr yrs y ms kb mb gb tb k b c f v a w kw mw kwh mwh hz khz mhz",
+    "ghz px pt pts pc pcs nos st nd rd th x ppm bps cal kcal j kj bar pa kpa am pm p e er uhr",
+    "sqm sqft mol",
+)
+_UNITS = frozenset(unit for line in _UNIT_LINES for unit in line.split()) | frozenset(
+    code.lower() for code in _CODES
+)
+
+_PERCENT = re.compile(
+    rf"[{_GAPS}]?(?:(?P<mille>\u2030)|[%\uff05]|(?:per[{_GAPS}]?cent|pct)(?![^\W_]))", re.IGNORECASE
+)
+_SCALE_WORD = re.compile(
+    rf"[{_GAPS}-]?(?P<word>{'|'.join(sorted(_SCALES, key=len, reverse=True))})(?![^\W_])",
+    re.IGNORECASE,
+)
+_EXPONENT = re.compile(r"[eE](?P<power>[+-]?\d{1,4})(?![^\W_]|[.,]\d)")
+_TOUCHING = re.compile(r"[^\W\d_]+")
+_CURRENCY_AFTER = re.compile(rf"[{_GAPS}]?{_CURRENCY}(?![^\W_])", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Before:
+    """What stands before the digits.
+
+    Attributes:
+        start: Where the number starts, its sign included.
+        digits: Where it starts without its sign.
+        negative: A minus sign belongs to the number.
+        unsure: That sign is a dash and may mean something else.
+        currency: A currency mark stands before it.
+        bracket: An opening round bracket stands before it.
+        point: The digits are the decimals of a number written without its zero (".50").
+    """
+
+    start: int
+    digits: int
+    negative: bool = False
+    unsure: bool = False
+    currency: bool = False
+    bracket: bool = False
+    point: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class After:
+    """What stands after the digits.
+
+    Attributes:
+        end: One past the number, percent sign and scale word included.
+        digits: One past the number without them.
+        power: Power of ten that an exponent or a scale stands for.
+        unit: "%", "\u2030", the scale word, or "".
+        either: The scale letter may be a unit instead ("5M").
+    """
+
+    end: int
+    digits: int
+    power: int = 0
+    unit: str = ""
+    either: bool = False
+
+
+def look_before(text: str, start: int, *, plain: bool) -> Before | None:
+    """Return what stands before the digits at `start`; None where they are part of something.
+
+    Args:
+        text: The source.
+        start: Where the digits start.
+        plain: The digits have no separator, so that a point before them may be a decimal point.
+    """
+    previous = text[start - 1] if start else ""
+    if previous and previous in ".,":
+        earlier = text[start - 2] if start > 1 else ""
+        if earlier.isdecimal():
+            return None
+        bare = plain and previous == "." and not earlier.isalnum() and earlier != "."
+        return _signed(text, start - 1, point=True) if bare else _signed(text, start, point=False)
+    if previous and is_letter(previous):
+        return _after_letters(text, start)
+    if previous == "_" or (previous.isnumeric() and not _is_han_digit(previous)):
+        return None
+    return _signed(text, start, point=False)
+
+
+def look_after(text: str, end: int, *, currency: bool) -> After | None:
+    """Return what stands after the digits that end at `end`; None where they go on.
+
+    Args:
+        text: The source.
+        end: One past the digits.
+        currency: A currency mark stands before them, so that "m" is a million.
+    """
+    following = text[end : end + 2]
+    if following[:1] in (".", ",") and following[1:].isdecimal():
+        return None
+    if following[:1] == "_" or (following[:1].isnumeric() and not _is_han_digit(following[0])):
+        return None
+    if match := _EXPONENT.match(text, end):
+        return After(end=match.end(), digits=end, power=int(match["power"]))
+    if match := _PERCENT.match(text, end):
+        return After(end=match.end(), digits=end, unit="\u2030" if match["mille"] else "%")
+    if following[:1] in _CJK_SCALES:
+        return After(end=end + 1, digits=end, power=_CJK_SCALES[following[0]], unit=following[0])
+    if match := _SCALE_WORD.match(text, end):
+        return After(
+            end=match.end(), digits=end, power=_SCALES[match["word"].lower()], unit=match["word"]
+        )
+    if match := _TOUCHING.match(text, end):
+        return _before_letters(text, match, currency=currency)
+    return After(end=end, digits=end)
+
+
+def chain_doubt(text: str, start: int, end: int) -> str | None:
+    """Return why digits that are linked to others are doubtful, "" if not; None if no number.
+
+    "10-20" is a range and "48-hour" a compound of words: no doubt. "3-1" or "24/7" or "GPT-4" may
+    be something else. Digits among three or more linked parts (a date, a telephone number, an
+    identifier) are no number.
+    """
+    left = _LEFT_CHAIN.search(text, max(0, start - _WINDOW), start)
+    right = _RIGHT_CHAIN.match(text, end, min(len(text), end + _WINDOW))
+    before = _parts(left.group()) if left else []
+    after = _parts(right.group()) if right else []
+    if left and left.group()[-1] == ":" and not before[-1].isdecimal():
+        before = []
+    if not any(part[-1:].isdecimal() or part[:1].isdecimal() for part in after):
+        after = []
+    if len(before) + len(after) > 1:
+        return None
+    if not before and not after:
+        return ""
+    link = left.group()[-1] if left and before else right.group()[0] if right else ""
+    pair = (before[0], text[start:end]) if before else (text[start:end], after[0])
+    if link in "-\u2013" and _ascends(*pair):
+        return ""
+    return f"the digits are linked to {(before or after)[0]!r}"
+
+
+def _parts(chain: str) -> list[str]:
+    return [part for part in re.split(r"[-\u2013/:]", chain) if part]
+
+
+def _ascends(low: str, high: str) -> bool:
+    return (
+        low.isdecimal()
+        and high.isdecimal()
+        and (len(low), low) < (len(high), high)
+        and not (len(low) > 1 and low.startswith("0"))
+    )
+
+
+def _is_han_digit(char: str) -> bool:
+    """Whether `char` is a numeral that is also a letter (万, 千), unlike ½ or ²."""
+    return char.isalpha()
+
+
+def _after_letters(text: str, start: int) -> Before | None:
+    """Digits that touch a letter: only a currency code or a multiplication sign may stand there."""
+    if text[start - 1] in "xX" and start > 1 and text[start - 2].isdecimal():
+        return Before(start=start, digits=start)
+    before = _signed(text, start, point=False)
+    return before if before.currency else None
+
+
+def _signed(text: str, start: int, *, point: bool) -> Before:
+    match = _BEFORE.search(text, max(0, start - _WINDOW), start)
+    if match is None:  # pragma: no cover - every part of the pattern is optional
+        return Before(start=start, digits=start, point=point)
+    currency = match["currency"] is not None
+    first = match.start("currency") if currency else start
+    sign = next(
+        (at for name in ("inner", "outer") if (at := match.start(name)) >= 0 and text[at] != "+"),
+        -1,
+    )
+    # A dash that a space parts from the digits is a bullet or a dash, a true minus sign is not.
+    adjacent = sign + 1 in (start, first) or (sign >= 0 and text[sign] == "\u2212")
+    negative = sign >= 0 and adjacent and _may_be_signed(text, sign)
+    if negative:
+        first = min(first, sign)
+    return Before(
+        start=sign if negative else start,
+        digits=start,
+        negative=negative,
+        unsure=negative and text[sign] == "\u2013",
+        currency=currency,
+        bracket=first > 0 and text[first - 1] == "(",
+        point=point,
+    )
+
+
+def _may_be_signed(text: str, at: int) -> bool:
+    """Whether a dash at `at` can be a sign: not after a letter, digit, point or closing bracket."""
+    if at == 0:
+        return True
+    before = text[at - 1]
+    return not (before.isalnum() or before in ".,)]}-\u2013\u2212/_%")
+
+
+def _before_letters(text: str, match: re.Match[str], *, currency: bool) -> After | None:
+    """Digits that touch letters: a unit, a scale letter, a currency, or a part of a name."""
+    end, run = match.start(), match.group()
+    if not is_letter(run[0]):
+        return After(end=end, digits=end)
+    follower = text[match.end() : match.end() + 1]
+    if follower.isdecimal() and run not in ("x", "X"):
+        return None
+    power = _SHORT_SCALES.get(run.lower())
+    if power is not None:
+        paid = currency or _CURRENCY_AFTER.match(text, match.end()) is not None
+        if paid or run in ("k", "K"):
+            return After(end=match.end(), digits=end, power=power, unit=run)
+        return After(end=match.end(), digits=end, power=power, unit=run, either=True)
+    return After(end=end, digits=end) if run.lower() in _UNITS or not is_letter(run[-1]) else None

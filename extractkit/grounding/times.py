@@ -1,0 +1,105 @@
+"""Every time of day that a text states.
+
+Neighbours: `source` asks for times and joins them to dates. A time without "am" or "pm" is read
+as it stands; this module never adds twelve hours on its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import time
+
+__all__ = ["TimeIndex", "TimeReading"]
+
+_CLOCK = re.compile(
+    r"(?<![\d.,:])(?P<hour>[01]?\d|2[0-4])(?:(?P<mark>[:.h\u6642\u65f6\uff1a])(?P<minute>[0-5]\d)"
+    r"(?:[:.\u5206\uff1a](?P<second>[0-5]\d)(?:[.,](?P<fraction>\d{1,9}))?)?\u5206?)?"
+    r"(?:\s?(?P<half>[ap])\.?m\b\.?|\s?(?P<word>uhr|o'clock)\b)?"
+    r"(?P<zone>\s?(?:Z|UTC|GMT)\b|\s?[+-](?:0\d|1[0-4]):?[0-5]\d(?!\d))?(?![\d:]|[.,]\d)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeReading:
+    """One time of day.
+
+    Attributes:
+        start: First character.
+        end: One past the last character, "pm" and the offset included.
+        second: Seconds with their fraction, or None where the text gives none.
+        offset_s: Seconds east of UTC, or None where the text gives no offset.
+    """
+
+    start: int
+    end: int
+    second: float | None
+    offset_s: int | None
+
+
+class TimeIndex:
+    """The times of one text, filed by hour and minute."""
+
+    def __init__(self, text: str) -> None:
+        self._readings: defaultdict[tuple[int, int], list[TimeReading]] = defaultdict(list)
+        self._offsets: set[int] = set()
+        for match in _CLOCK.finditer(text):
+            self._add(match)
+
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        """Every offset that the text gives, in seconds east of UTC, ascending."""
+        return tuple(sorted(self._offsets))
+
+    def find(self, wanted: time, *, with_seconds: bool = True) -> tuple[TimeReading, ...]:
+        """Return every reading of this time, whatever its offset, in the order of the text.
+
+        Args:
+            wanted: The time; its offset is not looked at.
+            with_seconds: False where the wanted time says nothing of seconds.
+        """
+        exact = wanted.second + wanted.microsecond / 1e6
+        return tuple(
+            reading
+            for reading in self._readings.get((wanted.hour, wanted.minute), ())
+            if not with_seconds or (reading.second or 0.0) == exact
+        )
+
+    def _add(self, match: re.Match[str]) -> None:
+        hour = _hour(match)
+        if hour is None:
+            return
+        second = float(match["second"]) if match["second"] else None
+        if second is not None and match["fraction"]:
+            second += int(match["fraction"][:6].ljust(6, "0")) / 1e6
+        reading = TimeReading(
+            start=match.start(), end=match.end(), second=second, offset_s=_offset(match["zone"])
+        )
+        if reading.offset_s is not None:
+            self._offsets.add(reading.offset_s)
+        self._readings[hour, int(match["minute"] or 0)].append(reading)
+
+
+def _hour(match: re.Match[str]) -> int | None:
+    """Return the hour from 0 to 23, or None where the match is no time."""
+    hour, half, mark = int(match["hour"]), match["half"], match["mark"]
+    said = bool(half or match["word"])
+    if not said and (mark is None or mark == "."):
+        return None  # "21" is a number, "21.13" an amount or a section
+    if half:
+        if not 1 <= hour <= 12:
+            return hour if hour < 24 else None
+        return hour % 12 + (12 if half in "pP" else 0)
+    return hour if hour < 24 else None
+
+
+def _offset(zone: str | None) -> int | None:
+    if not zone:
+        return None
+    sign, digits = zone.strip()[0], re.sub(r"\D", "", zone)
+    if not digits:
+        return 0
+    seconds = int(digits[:2]) * 3600 + int(digits[2:]) * 60
+    return -seconds if sign == "-" else seconds
