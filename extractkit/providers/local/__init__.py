@@ -1,0 +1,248 @@
+"""Models that run in this process: `Local`, the provider that enforces schemas token by token.
+
+Neighbours: `messages` says what a provider is; the files beside this one load weights, compute
+logits, mask and choose tokens, and are imported on first use only, because they bring NumPy,
+Outlines and llguidance. This room knows no target, strategy or check.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import weakref
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from extractkit.errors import MissingDependencyError, UnsupportedError, UsageError
+from extractkit.messages import Capabilities, ModelRequest, ModelResponse
+from extractkit.providers.local._waiting import Patience
+
+if TYPE_CHECKING:
+    from extractkit.providers.local._session import Lease
+
+__all__ = ["EngineName", "Local"]
+
+EngineName: TypeAlias = Literal["auto", "libllama", "numpy"]
+
+_ENGINES = ("auto", "libllama", "numpy")
+_EMBEDDED = "SmolLM2-135M-Instruct"
+_SOURCE = (
+    "llguidance 1.9 through Outlines 1.3: masks every token; recorded log-probabilities are "
+    "exact (this package's own loop; measured 2026-11-30)"
+)
+
+
+class Local:
+    """A model that runs in this process; implements the Provider protocol.
+
+    Constructing one is cheap: weights are found, checked and loaded with the first request, once
+    per process for all objects that name the same model and settings. Requests are answered one
+    at a time. Answers do not depend on the order in which they are asked for.
+
+    Thread-safe, and usable from several event loops. Pickling gives an equal object that has
+    loaded nothing. It must not be used on both sides of a fork.
+
+    Args:
+        model: None for the embedded model, or its name, or the path of a .gguf file.
+        engine: "libllama" (llama.cpp's library), "numpy" (slow, needs no library), or "auto" for
+            the first of them that works.
+        context_tokens: Prompt and answer together, at least 1; None for the engine's default.
+        threads: Threads that compute, at least 1. On small busy machines one is fastest.
+
+    Raises:
+        UsageError: If an argument is out of range.
+    """
+
+    def __init__(
+        self,
+        model: str | Path | None = None,
+        *,
+        engine: EngineName = "auto",
+        context_tokens: int | None = None,
+        threads: int = 1,
+    ) -> None:
+        if engine not in _ENGINES:
+            raise UsageError(f"Local(engine={engine!r}): expected one of {', '.join(_ENGINES)}")
+        for name, value in (("context_tokens", context_tokens), ("threads", threads)):
+            if value is not None and value < 1:
+                raise UsageError(f"Local({name}={value}): expected at least 1")
+        self._model = None if model is None else str(model)
+        self._engine: EngineName = engine
+        self._context_tokens = context_tokens
+        self._threads = threads
+        self._lock = threading.Lock()
+        self._loading = threading.Lock()
+        self._closed = False
+        self._lease: Lease | None = None
+        self._worker: ThreadPoolExecutor | None = None
+
+    @property
+    def name(self) -> str:
+        """Who is asked."""
+        return "local"
+
+    @property
+    def model(self) -> str:
+        """The model's name as the caller gave it, after "local:"."""
+        return f"local:{self._model or _EMBEDDED}"
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What a local model can do; the context is known once the model is loaded."""
+        lease = self._lease
+        loaded = None if lease is None else lease.session.engine.context_tokens
+        return Capabilities(
+            enforcement="mask",
+            dialect="llguidance",
+            logprobs=True,
+            context_tokens=loaded or self._context_tokens,
+            source=_SOURCE,
+        )
+
+    def complete(self, request: ModelRequest, *, timeout_s: float | None = None) -> ModelResponse:
+        """Return the answer to `request`.
+
+        Waiting for other answers and loading the model count against `timeout_s`.
+
+        Raises:
+            UsageError: If this provider is closed, or the request does not fit the model.
+            SchemaError: If the constraint cannot be enforced.
+            UnsupportedError: If the request asks for what local models lack.
+            MissingDependencyError: If the extra `local` is not installed.
+            ProviderError: If the weights are missing or damaged, or the engine fails.
+            DeadlineExceededError: If `timeout_s` ran out.
+        """
+        _refuse_unsupported(request)
+        return self._answer(request, Patience(timeout_s))
+
+    async def acomplete(
+        self, request: ModelRequest, *, timeout_s: float | None = None
+    ) -> ModelResponse:
+        """Return the answer to `request` without blocking the event loop.
+
+        The work is done in a thread of this provider. Cancelling takes a waiting request out of
+        the queue and ends a running one at its next token; others do not notice.
+
+        Raises:
+            UsageError: If this provider is closed, or the request does not fit the model.
+            SchemaError: If the constraint cannot be enforced.
+            UnsupportedError: If the request asks for what local models lack.
+            MissingDependencyError: If the extra `local` is not installed.
+            ProviderError: If the weights are missing or damaged, or the engine fails.
+            DeadlineExceededError: If `timeout_s` ran out.
+        """
+        _refuse_unsupported(request)
+        patience = Patience(timeout_s)
+        answer = asyncio.wrap_future(self._submit(request, patience))
+        try:
+            await asyncio.wait((answer,), timeout=patience.remaining())
+            if answer.done():
+                return answer.result()
+            raise patience.expired()
+        finally:
+            if not answer.done():
+                patience.cancel()
+                answer.cancel()
+
+    def close(self) -> None:
+        """Release the model; it is unloaded when nobody in this process uses it any more.
+
+        An answer in progress is finished first, without waiting for it here. Afterwards this
+        object refuses requests. Closing twice is fine.
+        """
+        with self._lock:
+            self._closed = True
+            lease, self._lease = self._lease, None
+            worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.shutdown(wait=False)
+        if lease is not None:
+            lease.release()
+
+    def _answer(self, request: ModelRequest, patience: Patience) -> ModelResponse:
+        lease = self._open(patience)
+        try:
+            with patience.hold(lease.session.lock):
+                return lease.session.answer(request, patience)
+        finally:
+            lease.release()
+
+    def _open(self, patience: Patience) -> Lease:
+        """Return a lease of the loaded model, to be released by the caller."""
+        with patience.hold(self._loading):
+            with self._lock:
+                self._refuse_closed()
+                if self._lease is not None:
+                    return self._lease.share()
+            patience.stage = "loading the model"
+            loaded = self._load()
+            patience.stage = "waiting for the model"
+            with self._lock:
+                if not self._closed:
+                    self._lease = kept = loaded.share()
+                    # An object that is dropped without close() must not keep the model.
+                    weakref.finalize(self, kept.release).atexit = False
+            return loaded
+
+    def _load(self) -> Lease:
+        try:
+            from extractkit.providers.local import _session
+        except ModuleNotFoundError as error:
+            raise MissingDependencyError.for_feature(
+                "the local model", package=error.name or "llguidance", extra="local"
+            ) from error
+        return _session.lease(
+            self._model,
+            engine=self._engine,
+            context_tokens=self._context_tokens,
+            threads=self._threads,
+        )
+
+    def _submit(self, request: ModelRequest, patience: Patience) -> Future[ModelResponse]:
+        with self._lock:
+            self._refuse_closed()
+            if self._worker is None:
+                self._worker = ThreadPoolExecutor(1, thread_name_prefix="extractkit-local")
+            return self._worker.submit(self._answer, request, patience)
+
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise UsageError(f"this provider ({self.model}) is closed; make a new Local(...)")
+
+    def _settings(self) -> tuple[Any, ...]:
+        return (self._model, self._engine, self._context_tokens, self._threads)
+
+    def __repr__(self) -> str:
+        model, engine, context_tokens, threads = self._settings()
+        return f"Local({model!r}, {engine=}, {context_tokens=}, {threads=})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Local):
+            return NotImplemented
+        return self._settings() == other._settings()
+
+    def __hash__(self) -> int:
+        return hash(self._settings())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickle, self._settings()
+
+
+def _unpickle(
+    model: str | None, engine: EngineName, context_tokens: int | None, threads: int
+) -> Local:
+    return Local(model, engine=engine, context_tokens=context_tokens, threads=threads)
+
+
+def _refuse_unsupported(request: ModelRequest) -> None:
+    """Raise UnsupportedError if `request` asks for what local models do not have."""
+    if request.sampling.effort is not None:
+        raise UnsupportedError(
+            f"Sampling(effort={request.sampling.effort!r}): local models have no reasoning "
+            "effort; leave it None"
+        )
+    if request.json_mode and request.constraint is None:
+        raise UnsupportedError(
+            "json_mode: local models have no JSON mode; give a constraint, which they enforce"
+        )

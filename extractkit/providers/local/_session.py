@@ -1,0 +1,225 @@
+"""A loaded model and everything that is kept with it; one request at a time becomes a response.
+
+Neighbours: `_load` opens engines and counts who uses them; `Local` decides which thread asks.
+Everybody who uses one engine in this process shares one Session, so the engine never serves two
+at once, and grammars and the prompt's stable part serve all.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from extractkit.errors import UsageError
+from extractkit.messages import ModelRequest, ModelResponse, StopReason, Usage
+from extractkit.providers.local import _load
+from extractkit.providers.local._chat import ChatML, Prompt
+from extractkit.providers.local._constraint import GrammarCompiler
+from extractkit.providers.local._decoding import Decoded, PromptMemory, decode, text_of
+from extractkit.providers.local._engine import Engine
+from extractkit.providers.local._sampling import Sampler
+from extractkit.providers.local._waiting import Patience
+
+__all__ = ["Lease", "Session", "lease"]
+
+_DEFAULT_OUTPUT_TOKENS = 1024
+
+_lock = threading.RLock()  # a lease may be released by the garbage collector, at any point
+_entries: dict[int, _Entry] = {}
+"""What is loaded, by the identity of its engine."""
+
+
+class Session:
+    """An engine with its grammars, its prompt form and its memory.
+
+    Args:
+        engine: Used by this session alone.
+        facts: What goes into every response's details (weights file, digest).
+        name: The model's name in responses.
+
+    Attributes:
+        lock: Must be held while `answer` runs.
+
+    Raises:
+        UnsupportedError: If the model is not prompted in the ChatML form.
+    """
+
+    def __init__(self, engine: Engine, *, facts: Mapping[str, Any], name: str) -> None:
+        self.lock = threading.Lock()
+        self.engine = engine
+        self._facts = dict(facts)
+        self._name = name
+        self._chat = ChatML(engine.vocabulary, engine.tokenize)
+        self._memory = PromptMemory(engine)
+        self._grammars: GrammarCompiler | None = None
+
+    def answer(self, request: ModelRequest, patience: Patience) -> ModelResponse:
+        """Return the answer to `request`.
+
+        Raises:
+            UsageError: If prompt and answer do not fit the context or the token limit.
+            SchemaError: If the constraint cannot be enforced.
+            ProviderError: If engine or grammar fail.
+            DeadlineExceededError: If the time budget ran out.
+            CancelledError: If the call was cancelled.
+        """
+        patience.check()
+        patience.stage = "decoding"
+        prompt = self._chat.encode(request.messages, request.stable_messages)
+        limit, limit_name = self._limit(request, len(prompt))
+        mask = None
+        if request.constraint is not None:
+            if self._grammars is None:
+                self._grammars = GrammarCompiler(
+                    self.engine.vocabulary, self.engine.tokenize, end_ids=(self._chat.end_id,)
+                )
+            mask = self._grammars.mask(request.constraint)
+        sampler = Sampler(request.sampling)
+        decoded = decode(
+            self._memory,
+            prompt,
+            mask=mask,
+            sampler=sampler,
+            limit=limit,
+            top_logprobs=request.top_logprobs,
+            check=patience.check,
+        )
+        details = self._details(decoded, sampler)
+        if mask is not None and mask.warnings:
+            details["grammar_warnings"] = list(mask.warnings)
+        return self._response(prompt, decoded, details, limit_name)
+
+    def _limit(self, request: ModelRequest, prompt_tokens: int) -> tuple[int, str]:
+        """Return the most tokens that the answer may have, and what sets that limit."""
+        context = self.engine.context_tokens
+        wanted = request.sampling.max_output_tokens or _DEFAULT_OUTPUT_TOKENS
+        minimal = self._minimal(request)
+        if minimal > wanted:
+            raise UsageError(
+                f"the shortest answer that the schema admits needs about {minimal} tokens, and "
+                f"the limit is {wanted}; set Sampling(max_output_tokens=...) to at least {minimal}"
+            )
+        room = context - prompt_tokens
+        if minimal > room:
+            raise UsageError(
+                f"the prompt has {prompt_tokens} tokens and the shortest answer needs {minimal}, "
+                f"together more than the context of {context} tokens; shorten the text, or use "
+                "Local(context_tokens=...) or a model with a longer context"
+            )
+        if room < wanted:
+            return room, f"context={context}"
+        return wanted, f"max_output_tokens={wanted}"
+
+    def _minimal(self, request: ModelRequest) -> int:
+        shortest = request.constraint.minimal_text if request.constraint is not None else None
+        return max(1, len(self.engine.tokenize(shortest))) if shortest is not None else 1
+
+    def _details(self, decoded: Decoded, sampler: Sampler) -> dict[str, Any]:
+        details: dict[str, Any] = {
+            **self._facts,
+            "engine": self.engine.name,
+            "context_tokens": self.engine.context_tokens,
+            "sampling": sampler.summary,
+            "prefill_s": decoded.prefill_s,
+            "decode_s": decoded.decode_s,
+            "forward_passes": decoded.forward_passes,
+            "forced_tokens": decoded.forced_tokens,
+            "prompt_tokens_reused": decoded.prompt_tokens_reused,
+        }
+        if sampler.seed is not None:
+            details["seed"] = sampler.seed
+        return details
+
+    def _response(
+        self, prompt: Prompt, decoded: Decoded, details: dict[str, Any], limit_name: str
+    ) -> ModelResponse:
+        text, undecoded = text_of(self.engine.vocabulary, decoded.tokens)
+        if undecoded:
+            details["undecoded_bytes"] = undecoded
+        cut = decoded.stop is StopReason.LENGTH
+        return ModelResponse(
+            text=text,
+            stop=decoded.stop,
+            stop_detail=limit_name if cut else decoded.stop_detail,
+            tokens=decoded.records,
+            usage=Usage(
+                input_tokens=len(prompt),
+                output_tokens=len(decoded.tokens),
+                cached_input_tokens=decoded.prompt_tokens_reused,
+            ),
+            model=self._name,
+            details=details,
+        )
+
+
+@dataclass(slots=True)
+class _Entry:
+    session: Session
+    users: int = 0
+    closers: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
+
+
+class Lease:
+    """One user's share of a session. The engine is closed when the last share is released."""
+
+    def __init__(self, entry: _Entry) -> None:
+        """Take a share; `_lock` must be held."""
+        self._entry = entry
+        self._released = False
+        entry.users += 1
+
+    @property
+    def session(self) -> Session:
+        """What is shared."""
+        return self._entry.session
+
+    def share(self) -> Lease:
+        """Return another share of the same session, to be released on its own."""
+        with _lock:
+            return Lease(self._entry)
+
+    def release(self) -> None:
+        """Give this share back; doing so twice is fine."""
+        with _lock:
+            if self._released:
+                return
+            self._released = True
+            self._entry.users -= 1
+            if self._entry.users:
+                return
+            _entries.pop(id(self.session.engine), None)
+            closers, self._entry.closers = self._entry.closers, []
+        for close in closers:
+            close()
+
+
+def lease(
+    model: str | None,
+    *,
+    engine: Literal["auto", "libllama", "numpy"],
+    context_tokens: int | None,
+    threads: int,
+) -> Lease:
+    """Return a share of the session for these settings, loading the model if nobody uses it.
+
+    Raises:
+        ProviderError: If the weights are missing or damaged, or no engine works.
+        UsageError: If the context is longer than the model was trained for.
+        UnsupportedError: If the model is not prompted in the ChatML form.
+        MissingDependencyError: If a package that the engine needs is not installed.
+    """
+    opened = _load.open_engine(model, engine=engine, context_tokens=context_tokens, threads=threads)
+    try:
+        with _lock:
+            entry = _entries.get(id(opened.engine))
+            if entry is None:
+                entry = _Entry(Session(opened.engine, facts=opened.facts, name=opened.name))
+            share = Lease(entry)
+            entry.closers.append(opened.close)
+            _entries[id(opened.engine)] = entry
+    except UsageError:
+        opened.close()
+        raise
+    return share

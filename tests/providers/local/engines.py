@@ -1,0 +1,111 @@
+"""A deterministic engine over bytes, so that decoding can be tested without weights."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from extractkit.errors import UsageError
+from extractkit.providers.local._engine import Logits, Vocabulary
+
+CONTROL = (b"<|endoftext|>", b"<|im_start|>", b"<|im_end|>")
+WORDS = (
+    *(b'{"', b'": ', b'", "', b'"}', b", ", b"name", b"total", b"user", b"assistant", b"system"),
+    *("é".encode(), "日".encode(), b"oak", b"pine", b"null", b"true", b"false", b"12", b'": "'),
+)
+PIECES = (*CONTROL, *(bytes([value]) for value in range(256)), *WORDS)
+VOCABULARY = Vocabulary(
+    pieces=PIECES, eos_id=PIECES.index(b"<|im_end|>"), control_ids=frozenset(range(len(CONTROL)))
+)
+_LONGEST_FIRST = sorted(range(len(CONTROL), len(PIECES)), key=lambda token: -len(PIECES[token]))
+
+
+def ids_of(text: str | bytes) -> list[int]:
+    """Return the greedy tokens of `text`; names of control tokens are text."""
+    data = text.encode() if isinstance(text, str) else text
+    tokens: list[int] = []
+    while data:
+        token = next(token for token in _LONGEST_FIRST if data.startswith(PIECES[token]))
+        tokens.append(token)
+        data = data[len(PIECES[token]) :]
+    return tokens
+
+
+class ByteEngine:
+    """Computes logits from a hash of the past, leaning towards `script`.
+
+    Like real kernels, the hash depends on the pieces in which tokens were evaluated.
+    """
+
+    name = "bytes"
+    vocabulary = VOCABULARY
+    trained_context_tokens = 4096
+
+    def __init__(
+        self,
+        script: str | bytes | None = None,
+        *,
+        context_tokens: int = 1024,
+        lean: float = 30.0,
+        on_evaluate: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.script = script.encode() if isinstance(script, str) else script
+        self.context_tokens = context_tokens
+        self.lean = lean
+        self.on_evaluate = on_evaluate
+        self.evaluated: list[tuple[int, ...]] = []
+        self.closed = 0
+        self._past: list[int] = []
+        self._rows: list[int] = [0]
+
+    @property
+    def past(self) -> Sequence[int]:
+        return tuple(self._past)
+
+    def tokenize(self, text: str, *, control: bool = False) -> list[int]:
+        assert not control
+        return ids_of(text)
+
+    def evaluate(self, tokens: Sequence[int], *, every: bool = False) -> Logits:
+        assert tokens
+        assert not every
+        self.on_evaluate()
+        if len(self._past) + len(tokens) > self.context_tokens:
+            raise UsageError("too many tokens")
+        self.evaluated.append(tuple(tokens))
+        for index, token in enumerate(tokens):
+            key = f"{self._rows[-1]} {token} {index} {len(tokens)}"
+            self._rows.append(zlib.crc32(key.encode()))
+        self._past.extend(tokens)
+        return self._logits()
+
+    def keep(self, count: int) -> None:
+        del self._past[count:]
+        del self._rows[count + 1 :]
+
+    def close(self) -> None:
+        self.closed += 1
+
+    def _logits(self) -> Logits:
+        noise = np.random.default_rng(self._rows[-1]).normal(0.0, 2.0, len(PIECES))
+        logits = noise.astype(np.float32)
+        left = self._left_to_say()
+        if left is not None:
+            for token, piece in enumerate(PIECES[len(CONTROL) :], len(CONTROL)):
+                if left.startswith(piece):
+                    logits[token] += self.lean + 3 * len(piece)
+            if not left:
+                logits[self.vocabulary.eos_id] += self.lean
+        return logits
+
+    def _left_to_say(self) -> bytes | None:
+        """Return the rest of the script; None where there is none, or it was left."""
+        turn = PIECES.index(b"<|im_start|>")
+        if self.script is None or turn not in self._past:
+            return None
+        start = len(self._past) - self._past[::-1].index(turn)
+        said = b"".join(PIECES[token] for token in self._past[start:])
+        said = said.removeprefix(b"assistant\n")
+        return self.script.removeprefix(said) if self.script.startswith(said) else None
