@@ -252,7 +252,7 @@ def _feed_forward(layer: _Layer, normed: Floats) -> Floats:
     gate, up = np.split(normed @ layer.gate_up.T, 2, axis=1)
     with np.errstate(over="ignore"):  # exp of a large number: the gate is then 0, as it should be
         opened: Floats = np.divide(gate, 1 + np.exp(-gate))
-    result: Floats = (opened * up) @ layer.down.T
+    result: Floats = np.matmul(opened * up, layer.down.T)
     return result
 
 
