@@ -1,0 +1,30 @@
+"""Compile a target for a dialect, and take its answers back exactly.
+
+    describe -> read -> lowerings -> write        what is sent
+    convert                                       a document there and back
+    bounds                                        limits while decoding
+    claims                                        what must stand in the source
+
+Neighbours: `prompts`, `checks`, `providers` and `engine` use what is compiled here. This room
+sends nothing, judges nothing and imports no engine.
+"""
+
+from extractkit.schema.bounds import BoundedSchema, Bounds, InjectedBound
+from extractkit.schema.claims import Claim
+from extractkit.schema.compile import compile_schema
+from extractkit.schema.compiled import CompiledSchema
+from extractkit.schema.dialects import DIALECTS, Dialect
+from extractkit.schema.report import Rewritten, Unenforced
+
+__all__ = [
+    "DIALECTS",
+    "BoundedSchema",
+    "Bounds",
+    "Claim",
+    "CompiledSchema",
+    "Dialect",
+    "InjectedBound",
+    "Rewritten",
+    "Unenforced",
+    "compile_schema",
+]

@@ -1,0 +1,172 @@
+"""Target -> CompiledSchema: the order of the steps, the cache and the fingerprint.
+
+    describe -> read -> lowerings of the dialect -> write
+
+Classes are held weakly: a model made at run time can be collected although it was compiled.
+Other types are kept by equality and JSON Schemas by their text, the 256 last used of each
+dialect together. Safe to call from several threads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, cast
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+from extractkit.errors import UnsupportedError
+from extractkit.paths import JsonObject
+from extractkit.schema.compiled import CompiledSchema, Program
+from extractkit.schema.describe import adapter, bare, describe
+from extractkit.schema.dialects import DIALECTS, Dialect
+from extractkit.schema.lowerings import LOWERINGS
+from extractkit.schema.lowerings.defaults import find_ambiguous
+from extractkit.schema.nodes import ObjectNode, SchemaTree, owners, walk_nodes
+from extractkit.schema.places import reachable
+from extractkit.schema.read import read
+from extractkit.schema.report import Report
+from extractkit.schema.scope import Scope, transform_tree
+from extractkit.schema.write import write
+
+__all__ = ["compile_schema"]
+
+_KEPT: Final = 256
+
+
+@dataclass(slots=True)
+class _OfClass:
+    """What is kept of one class: programs, and the compiled schemas that are in use."""
+
+    programs: dict[str, Program] = field(default_factory=dict[str, Program])
+    in_use: WeakValueDictionary[str, CompiledSchema] = field(
+        default_factory=WeakValueDictionary[str, CompiledSchema]
+    )
+
+
+_classes: WeakKeyDictionary[type[Any], _OfClass] = WeakKeyDictionary()
+_others: OrderedDict[Hashable, CompiledSchema] = OrderedDict()
+_lock = threading.RLock()
+
+
+def compile_schema(target: Any, dialect: str = "json-schema") -> CompiledSchema:
+    """Return `target` compiled for one dialect.
+
+    Args:
+        target: A Pydantic model class, a type that a TypeAdapter takes, or a JSON Schema.
+        dialect: A name in DIALECTS.
+
+    Raises:
+        UsageError: If `target` is a value and not a type.
+        SchemaError: If the target cannot be described, or its JSON Schema is broken.
+        UnsupportedError: If there is no such dialect.
+    """
+    if dialect not in DIALECTS:
+        known = ", ".join(DIALECTS)
+        raise UnsupportedError(f"dialect {dialect!r} is not known; the dialects are {known}")
+    if isinstance(target, type):
+        return _of_class(target, dialect)
+    key = _key(target, dialect)
+    with _lock:
+        if key is not None and key in _others:
+            _others.move_to_end(key)
+            return _others[key]
+    compiled = _build(target, dialect, None)
+    if key is None:
+        return compiled
+    with _lock:
+        kept = _others.setdefault(key, compiled)
+        if len(_others) > _KEPT:
+            _others.popitem(last=False)
+    return kept
+
+
+def _of_class(target: type[Any], dialect: str) -> CompiledSchema:
+    with _lock:
+        known = _classes.get(target)
+        if known is None:
+            known = _classes[target] = _OfClass()
+        compiled = known.in_use.get(dialect)
+        program = known.programs.get(dialect)
+    if compiled is not None:
+        return compiled
+    compiled = _build(target, dialect, program)
+    with _lock:
+        known.programs.setdefault(dialect, compiled.program)
+        return known.in_use.setdefault(dialect, compiled)
+
+
+def _key(target: Any, dialect: str) -> Hashable | None:
+    """Return what equal targets have in common, or None if that cannot be told.
+
+    Unions and Literals are equal in any order, but the order is part of the schema: hence repr.
+    """
+    if isinstance(target, dict):
+        try:
+            return dialect, json.dumps(target)
+        except (TypeError, ValueError, RecursionError):
+            return None  # `read` says what is wrong with it
+    try:
+        hash(target)
+    except TypeError:
+        return None
+    return dialect, repr(target), target
+
+
+def _build(target: Any, dialect: str, program: Program | None) -> CompiledSchema:
+    reading = None if isinstance(target, dict) else adapter(target)
+    if program is None:
+        program = _program(target, DIALECTS[dialect])
+    return CompiledSchema(target=target, adapter=reading, program=program)
+
+
+def _program(target: Any, dialect: Dialect) -> Program:
+    described = describe(target)
+    tree = read(described.schema)
+    report = Report()
+    lowered = _lower(tree, dialect, report)
+    schema = write(lowered, dialect)
+    return Program(
+        dialect=dialect,
+        name=described.name,
+        schema=schema,
+        user_schema=cast("JsonObject", bare(described.schema)),
+        tree=tree,
+        lowered=lowered,
+        lowerings=tuple(LOWERINGS[name] for name in dialect.lowerings),
+        lifts=_lifts(lowered),
+        unenforced=report.unenforced(tree.places),
+        rewritten=report.rewritten(tree.places),
+        fingerprint=_fingerprint(schema, dialect),
+    )
+
+
+def _lower(tree: SchemaTree, dialect: Dialect, report: Report) -> SchemaTree:
+    for name in dialect.lowerings:
+        scope = Scope(dialect=dialect, tree=tree, report=report)
+        if name == "defaults":
+            scope.ambiguous = find_ambiguous(tree)
+        tree = transform_tree(tree, scope, LOWERINGS[name].lower)
+        used = reachable(tree)
+        if len(used) < len(tree.definitions):
+            kept = {name: node for name, node in tree.definitions.items() if name in used}
+            tree = replace(tree, definitions=kept)
+    return tree
+
+
+def _lifts(lowered: SchemaTree) -> bool:
+    return any(
+        prop.null_is_absent
+        for _, top in owners(lowered)
+        for node in walk_nodes(top)
+        if isinstance(node, ObjectNode)
+        for prop in node.properties
+    )
+
+
+def _fingerprint(schema: JsonObject, dialect: Dialect) -> str:
+    text = json.dumps([dialect.name, schema], ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()[:32]

@@ -1,0 +1,157 @@
+"""What a compilation gives back: values, and the questions that can be asked of them.
+
+`Program` is all that follows from a target and a dialect without holding the target itself, so
+that a cache of programs keeps no class alive. `CompiledSchema` is a program with its target.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from extractkit.paths import JsonObject, JsonValue
+from extractkit.schema import convert
+from extractkit.schema.bounds import BoundedSchema, Bounds, bound
+from extractkit.schema.claims import Claim, find_claims
+from extractkit.schema.dialects import Dialect
+from extractkit.schema.lowerings import Lowering
+from extractkit.schema.nodes import SchemaTree
+from extractkit.schema.report import Rewritten, Unenforced
+
+__all__ = ["CompiledSchema", "Program"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Program:
+    """Everything about a compiled target but the target.
+
+    Attributes:
+        dialect: The table of the target that is asked.
+        name: A legal name of the schema.
+        schema: What is sent.
+        user_schema: The user's own JSON Schema.
+        tree: The user's nodes.
+        lowered: The nodes of what is sent.
+        lowerings: What was applied, in order.
+        lifts: Whether an answer may have another form than the user's.
+        unenforced: What the target does not hold an answer to.
+        rewritten: What is asked for in another form.
+        fingerprint: Digest of dialect and schema.
+    """
+
+    dialect: Dialect
+    name: str
+    schema: JsonObject
+    user_schema: JsonObject
+    tree: SchemaTree
+    lowered: SchemaTree
+    lowerings: Sequence[Lowering]
+    lifts: bool
+    unenforced: tuple[Unenforced, ...]
+    rewritten: tuple[Rewritten, ...]
+    fingerprint: str
+    _bounded: dict[Bounds, BoundedSchema] = field(default_factory=dict[Bounds, BoundedSchema])
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def bounded(self, bounds: Bounds) -> BoundedSchema:
+        """Return the schema with decoding bounds, made once per `bounds`."""
+        with self._lock:
+            if bounds not in self._bounded:
+                self._bounded[bounds] = bound(self.lowered, self.dialect, bounds)
+            return self._bounded[bounds]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, weakref_slot=True)
+class CompiledSchema:
+    """A target, compiled for one dialect. Made by `compile_schema`; shared, never changed.
+
+    Attributes:
+        target: The user's type or JSON Schema.
+        adapter: Pydantic's reading of the type; None for a JSON Schema.
+        program: What the two share with other uses of the same target; not for callers.
+    """
+
+    target: Any
+    adapter: TypeAdapter[Any] | None
+    program: Program = field(repr=False)
+
+    @property
+    def dialect(self) -> str:
+        """Name of the dialect."""
+        return self.program.dialect.name
+
+    @property
+    def name(self) -> str:
+        """A name for the schema: 1 to 64 of A-Z a-z 0-9 _ -, equal in every process."""
+        return self.program.name
+
+    @property
+    def schema(self) -> JsonObject:
+        """The JSON Schema that is sent, keys in written order. Not to be changed."""
+        return self.program.schema
+
+    @property
+    def user_schema(self) -> JsonObject:
+        """The user's own JSON Schema, which answers are judged against. Not to be changed."""
+        return self.program.user_schema
+
+    @property
+    def unenforced(self) -> tuple[Unenforced, ...]:
+        """What the target does not hold an answer to; it is checked afterwards."""
+        return self.program.unenforced
+
+    @property
+    def rewritten(self) -> tuple[Rewritten, ...]:
+        """What is asked for in another form than the user wrote."""
+        return self.program.rewritten
+
+    @property
+    def fingerprint(self) -> str:
+        """32 hexadecimal digits; equal for equal schemas of one dialect, in every process."""
+        return self.program.fingerprint
+
+    def lower(self, value: JsonValue) -> JsonValue:
+        """Return a user's document in the form that `schema` asks for.
+
+        Args:
+            value: Plain JSON that fits `user_schema`. It is not changed.
+        """
+        program = self.program
+        return convert.lower(value, program.lowered, program.lowerings)
+
+    def lift(self, document: JsonValue) -> JsonValue:
+        """Return an answer to `schema` in the user's form; `lift(lower(v)) == v`.
+
+        Costs nothing and gives back the same object where no form was changed.
+
+        Args:
+            document: Plain JSON that fits `schema`. It is not changed.
+        """
+        program = self.program
+        if not program.lifts:
+            return document
+        return convert.lift(document, program.lowered, program.lowerings)
+
+    def bounded(self, bounds: Bounds | None = None) -> BoundedSchema:
+        """Return the schema for decoding, in which no answer can run away.
+
+        Args:
+            bounds: How long things may get where the user says nothing.
+
+        Raises:
+            SchemaError: If no finite document fits the schema.
+        """
+        return self.program.bounded(Bounds() if bounds is None else bounds)
+
+    def claims(self, document: JsonValue) -> tuple[Claim, ...]:
+        """Return one claim per leaf of a document in the user's form, in document order."""
+        return find_claims(document, self.program.tree)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from extractkit.schema.compile import compile_schema
+
+        return compile_schema, (self.target, self.dialect)

@@ -1,0 +1,211 @@
+"""A target -> its JSON Schema, its name and Pydantic's reading of it.
+
+The only file that asks Pydantic what a type is. Its JSON Schema carries `x-extractkit-*` facts
+that JSON Schema has no word for; `read` puts them into nodes and `bare` takes them off again.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import re
+import typing
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from pydantic import BaseModel, PydanticUserError, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import SchemaError as CoreSchemaError
+from pydantic_core import core_schema
+
+from extractkit.errors import SchemaError, UsageError
+from extractkit.paths import JsonObject, JsonValue
+from extractkit.schema.references import check_depth
+
+__all__ = ["Description", "bare", "describe", "is_type"]
+
+_WHAT: Final = (
+    "expected a Pydantic model class, any type that a TypeAdapter takes (list[Invoice], a union, "
+    "a dataclass, a TypedDict, Literal[...]), or a JSON Schema as a dict"
+)
+_PREFIX: Final = "x-extractkit-"
+_LEGAL_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """A target in plain words.
+
+    Attributes:
+        name: 1 to 64 of A-Z a-z 0-9 _ -; different for different targets, equal in every process.
+        schema: JSON Schema with `x-extractkit-*` facts.
+    """
+
+    name: str
+    schema: JsonObject
+
+
+def is_type(target: object) -> bool:
+    """Whether `target` is a type of some kind, as opposed to a value."""
+    if isinstance(target, type) or target in (Any, typing.NoReturn):
+        return True
+    if typing.get_origin(target) is not None:
+        return True
+    # `type X = ...` (PEP 695) and NewType
+    return hasattr(target, "__value__") or hasattr(target, "__supertype__")
+
+
+def describe(target: Any) -> Description:
+    """Return the description of a target.
+
+    Raises:
+        UsageError: If it is a value and not a type.
+        SchemaError: If Pydantic cannot describe the type.
+    """
+    if isinstance(target, dict):
+        schema = copy_json(cast("JsonObject", target))
+        title = schema.get("title")
+        return Description(name=_legal(title if isinstance(title, str) else ""), schema=schema)
+    return Description(name=_legal(_title(target)), schema=_json_schema(target))
+
+
+def adapter(target: Any) -> TypeAdapter[Any]:
+    """Return Pydantic's reading of a type.
+
+    Raises:
+        UsageError: If `target` is a value and not a type.
+        SchemaError: If Pydantic cannot read it.
+    """
+    if not is_type(target):
+        raise UsageError(f"the target is {_shown(target)}; {_WHAT}")
+    try:
+        return TypeAdapter(target)
+    except (PydanticUserError, CoreSchemaError, NameError, TypeError, RecursionError) as exc:
+        raise _refusal(target, exc) from exc
+
+
+def _json_schema(target: Any) -> JsonObject:
+    try:
+        schema = adapter(target).json_schema(schema_generator=_Generator, mode="validation")
+    except (PydanticUserError, NameError, TypeError, RecursionError) as exc:
+        raise _refusal(target, exc) from exc
+    return _possible(schema)
+
+
+def _refusal(target: Any, exc: Exception) -> SchemaError:
+    reason = str(exc).split("\n", maxsplit=1)[0].rstrip(".")
+    return SchemaError(
+        f"(root): Pydantic cannot describe {_title(target)}: {reason}. Use a type that can come "
+        "out of a JSON document, or give the type a JSON Schema of its own",
+        pointer="",
+    )
+
+
+def _shown(target: object) -> str:
+    if isinstance(target, BaseModel):
+        name = type(target).__name__
+        return f"an instance of {name}; pass the class {name} itself"
+    return f"{target!r:.80} (a {type(target).__name__})"
+
+
+def _title(target: Any) -> str:
+    if isinstance(target, type) and typing.get_origin(target) is None:
+        return target.__name__
+    return re.sub(r"\b(?:[a-z_][\w]*\.)+", "", repr(target))
+
+
+def _legal(title: str) -> str:
+    """Return `title` if it may name a schema, else a legal name with a digest of it."""
+    if not title:
+        return "answer"
+    if _LEGAL_NAME.match(title):
+        return title
+    digest = hashlib.sha256(title.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    stem = re.sub(r"[^A-Za-z0-9]+", "_", title).strip("_")[:55]
+    return f"{stem}_{digest}" if stem else f"answer_{digest}"
+
+
+def copy_json(schema: JsonObject) -> JsonObject:
+    """Return a copy that later changes to `schema` do not reach.
+
+    Raises:
+        SchemaError: If it is nested too deeply to be copied.
+    """
+    check_depth(schema)
+    return copy.deepcopy(schema)
+
+
+class _Generator(GenerateJsonSchema):
+    """Pydantic's generator, with the facts that JSON Schema has no word for."""
+
+    ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012
+
+    def decimal_schema(self, schema: core_schema.DecimalSchema) -> JsonObject:
+        described = super().decimal_schema(schema)
+        described[f"{_PREFIX}type"] = "decimal"
+        places = schema.get("decimal_places")
+        for branch in described.get("anyOf", ()):
+            if places is not None and branch.get("type") == "number":
+                branch[f"{_PREFIX}decimals"] = places
+        return described
+
+    def datetime_schema(self, schema: core_schema.DatetimeSchema) -> JsonObject:
+        described = super().datetime_schema(schema)
+        zone = schema.get("tz_constraint")
+        if zone is not None:
+            described[f"{_PREFIX}offset"] = "none" if zone == "naive" else "required"
+        return described
+
+    def handle_invalid_for_json_schema(self, schema: Any, error_info: str) -> JsonObject:
+        # `read` refuses it where it stands, with the pointer that Pydantic does not know.
+        return {f"{_PREFIX}invalid": error_info.removeprefix("core_schema.")}
+
+
+def _possible(schema: JsonObject) -> JsonObject:
+    """Return `schema` as JSON can fulfil it; it is changed in place.
+
+    For an enum of integers as keys, Pydantic asks for integer keys but reads texts. An
+    alternative such as a function can never come out of JSON, so nothing is lost without it.
+    """
+    definitions: JsonObject = schema.get("$defs", {})
+    pending: list[JsonValue] = [schema]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, dict):
+            if isinstance(part.get("propertyNames"), dict):
+                part["propertyNames"] = _as_text(part["propertyNames"], definitions)
+            for form in ("anyOf", "oneOf"):
+                if isinstance(part.get(form), list):
+                    part[form] = _without_impossible(part[form])
+            pending.extend(part.values())
+        elif isinstance(part, list):
+            pending.extend(part)
+    return schema
+
+
+def _without_impossible(branches: list[JsonValue]) -> list[JsonValue]:
+    left = [b for b in branches if not (isinstance(b, dict) and f"{_PREFIX}invalid" in b)]
+    return left or branches
+
+
+def _as_text(names: JsonObject, definitions: JsonObject) -> JsonObject:
+    found = definitions.get(str(names.get("$ref", "")).removeprefix("#/$defs/"), names)
+    values = found.get("enum", [found["const"]] if "const" in found else None)
+    if not isinstance(values, list) or all(isinstance(value, str) for value in values):
+        return names
+    texts = [value if isinstance(value, str) else json.dumps(value) for value in values]
+    return {"enum": texts}
+
+
+def bare(schema: JsonValue) -> JsonValue:
+    """Return `schema` without `x-extractkit-*` facts; the same object where it has none."""
+    if isinstance(schema, list):
+        parts = [bare(part) for part in schema]
+        same = all(part is old for part, old in zip(parts, schema, strict=True))
+        return schema if same else parts
+    if not isinstance(schema, dict):
+        return schema
+    copied = {key: bare(part) for key, part in schema.items() if not key.startswith(_PREFIX)}
+    unchanged = len(copied) == len(schema) and all(copied[key] is schema[key] for key in copied)
+    return schema if unchanged else copied

@@ -1,0 +1,144 @@
+"""Keys that may be absent, for models that tend to leave out what they may.
+
+| from | to | back |
+|---|---|---|
+| optional key that cannot be null | required; null stands for its absence | null -> no key |
+| optional key that can be null | kept optional, since null is a value of its own | as it is |
+| optional key in one of two alternatives that could be confused | kept optional | as it is |
+| optional key with one possible value (a tag) | kept optional | as it is |
+
+A key that stays optional here is made required by `CompiledSchema.bounded` wherever that asks
+for nothing invented: there null, or the one possible value, is in the user's form already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations
+
+from extractkit.paths import JsonValue, Pointer
+from extractkit.schema.match import admits_null, are_disjoint
+from extractkit.schema.nodes import (
+    AllOfNode,
+    ChoiceNode,
+    NeverNode,
+    Node,
+    NullNode,
+    ObjectNode,
+    Property,
+    RefNode,
+    SchemaTree,
+    UnionNode,
+    owners,
+    walk_nodes,
+)
+from extractkit.schema.scope import Scope
+
+__all__ = ["find_ambiguous", "lift", "lower", "lower_value"]
+
+
+def find_ambiguous(tree: SchemaTree) -> frozenset[tuple[str, Pointer]]:
+    """Return (owner, pointer) of every object below branches that are not surely disjoint.
+
+    There null could stand for an absent key in one branch and for null in the other, so that
+    nothing could tell which one is meant.
+    """
+    found: set[tuple[str, Pointer]] = set()
+    for owner, top in owners(tree):
+        for node in walk_nodes(top):
+            for part in _confusable(node, tree):
+                _collect(part, owner, tree, found)
+    return frozenset(found)
+
+
+def _confusable(node: Node, tree: SchemaTree) -> Iterator[Node]:
+    if isinstance(node, AllOfNode) or node.rest:
+        yield node
+    if isinstance(node, UnionNode):
+        for one, other in combinations(node.branches, 2):
+            if not are_disjoint(one, other, tree, node.tag):
+                yield one
+                yield other
+
+
+def _collect(node: Node, owner: str, tree: SchemaTree, found: set[tuple[str, Pointer]]) -> None:
+    pending = [(owner, node)]
+    entered: set[str] = set()
+    while pending:
+        here, top = pending.pop()
+        for part in walk_nodes(top):
+            if isinstance(part, ObjectNode):
+                found.add((here, part.pointer))
+            elif isinstance(part, RefNode) and part.name not in entered:
+                entered.add(part.name)
+                pending.append((part.name, tree.definitions[part.name]))
+
+
+def lower(node: Node, scope: Scope) -> Node:
+    """Return `node` with null standing for the absence of keys that cannot be null."""
+    if not isinstance(node, ObjectNode) or all(prop.required for prop in node.properties):
+        return node
+    node = _without_counts(node, scope)
+    if (scope.owner, node.pointer) in scope.ambiguous:
+        return node
+    properties = tuple(_always_written(prop, scope) for prop in node.properties)
+    return replace(node, properties=properties)
+
+
+def _without_counts(node: ObjectNode, scope: Scope) -> ObjectNode:
+    """Return `node` without counts of keys: keys that may be absent would be counted wrongly."""
+    why = "keys of this object may be absent, and then the engine cannot count them"
+    if node.min_properties:
+        scope.lose(node, "minProperties", why)
+    if node.max_properties is not None:
+        scope.lose(node, "maxProperties", why)
+    return replace(node, min_properties=0, max_properties=None)
+
+
+def _always_written(prop: Property, scope: Scope) -> Property:
+    target = scope.tree.resolve(prop.node)
+    single = isinstance(target, ChoiceNode) and len(target.values) == 1
+    if prop.required or single or isinstance(target, NeverNode):
+        return prop
+    if admits_null(prop.node, scope.tree):
+        return prop
+    scope.change(prop.node, "optional key", "required, null stands for its absence")
+    here = prop.node
+    return replace(
+        prop,
+        required=True,
+        null_is_absent=True,
+        node=UnionNode(
+            pointer=here.pointer,
+            description=here.description,
+            mark=here.mark,
+            branches=(replace(here, description=""), NullNode(pointer=here.pointer)),
+        ),
+    )
+
+
+def lower_value(value: JsonValue, node: Node) -> JsonValue:
+    """Return `value` with null for each absent key."""
+    if not (isinstance(node, ObjectNode) and isinstance(value, dict)):
+        return value
+    absent = {
+        prop.name: None
+        for prop in node.properties
+        if prop.null_is_absent and prop.name not in value
+    }
+    return {**value, **absent}
+
+
+def lift(value: JsonValue, node: Node) -> JsonValue:
+    """Return `value` without the keys whose null stands for absence."""
+    if not (isinstance(node, ObjectNode) and isinstance(value, dict)):
+        return value
+    absent = {
+        prop.name
+        for prop in node.properties
+        if prop.null_is_absent and prop.name in value and value[prop.name] is None
+    }
+    if not absent:
+        return value
+    return {key: item for key, item in value.items() if key not in absent}

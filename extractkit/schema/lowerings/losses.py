@@ -1,0 +1,189 @@
+"""What a target does not enforce: told in words, noted as lost, and left out.
+
+| from | to | back |
+|---|---|---|
+| a keyword outside the dialect | a sentence in the description | as it is |
+| a format or a pattern outside the dialect | a sentence in the description | as it is |
+
+`checks` holds the answer to the user's own schema afterwards, so nothing lost here is lost for
+good. Always the last lowering.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import combinations
+from typing import Any, Final
+
+from extractkit.paths import JsonValue, join
+from extractkit.schema.nodes import (
+    AllOfNode,
+    AnyNode,
+    ArrayNode,
+    NeverNode,
+    Node,
+    NumberNode,
+    ObjectNode,
+    StringNode,
+)
+from extractkit.schema.patterns import parse
+from extractkit.schema.scope import Scope, same
+
+__all__ = ["lift", "lower", "lower_value"]
+
+_FIELDS: Final[Mapping[str, tuple[str, Any]]] = {
+    "minimum": ("minimum", None),
+    "maximum": ("maximum", None),
+    "exclusiveMinimum": ("exclusive_minimum", None),
+    "exclusiveMaximum": ("exclusive_maximum", None),
+    "multipleOf": ("multiple_of", None),
+    "minLength": ("min_length", 0),
+    "maxLength": ("max_length", None),
+    "minItems": ("min_items", 0),
+    "maxItems": ("max_items", None),
+    "uniqueItems": ("unique", False),
+    "minProperties": ("min_properties", 0),
+    "maxProperties": ("max_properties", None),
+}
+
+
+def lower(node: Node, scope: Scope) -> Node:
+    """Return `node` without what the dialect does not enforce."""
+    node = _rest(node, scope)
+    if isinstance(node, AllOfNode) and not scope.dialect.enforces("allOf"):
+        return _first_part(node, scope)
+    special = _SPECIAL.get(type(node))
+    return _fields(special(node, scope) if special else node, scope)
+
+
+def _rest(node: Node, scope: Scope) -> Node:
+    lost = [key for key in node.rest if not scope.dialect.enforces(key)]
+    if not lost:
+        return node
+    for key in lost:
+        scope.lose(node, key, f"{scope.dialect.name} does not know this keyword")
+    return replace(
+        node,
+        rest={key: value for key, value in node.rest.items() if key not in lost},
+        description=_told(node.description, {key: node.rest[key] for key in lost}),
+    )
+
+
+def _told(description: str, lost: Mapping[str, JsonValue]) -> str:
+    """Return the description with the lost keywords in it, so that the model is told at least."""
+    sentences = "; ".join(
+        f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in lost.items()
+    )
+    return f"{description} ({sentences})".strip()
+
+
+def _fields(node: Node, scope: Scope) -> Node:
+    if not isinstance(node, NumberNode | StringNode | ArrayNode | ObjectNode):
+        return node
+    lost = {
+        keyword: getattr(node, name)
+        for keyword, (name, neutral) in _FIELDS.items()
+        if not scope.dialect.enforces(keyword) and getattr(node, name, neutral) != neutral
+    }
+    if not lost:
+        return node
+    for keyword in lost:
+        scope.lose(node, keyword, f"{scope.dialect.name} does not enforce this keyword")
+    neutral = {_FIELDS[keyword][0]: _FIELDS[keyword][1] for keyword in lost}
+    return replace(node, description=_told(node.description, lost), **neutral)
+
+
+def _first_part(node: AllOfNode, scope: Scope) -> Node:
+    scope.lose(node, "allOf", "its parts cannot be merged into one; only the first is enforced")
+    return replace(
+        node.parts[0], pointer=node.pointer, description=node.description, mark=node.mark
+    )
+
+
+def _text(node: StringNode, scope: Scope) -> Node:
+    formats = scope.dialect.formats
+    if node.format is not None and formats is not None and node.format not in formats:
+        scope.lose(node, "format", f'{scope.dialect.name} does not know the format "{node.format}"')
+        node = replace(
+            node, format=None, description=_told(node.description, {"format": node.format})
+        )
+    why = _unfit(node.pattern, scope)
+    if why:
+        scope.lose(node, "pattern", why)
+        node = replace(
+            node, pattern=None, description=_told(node.description, {"pattern": node.pattern})
+        )
+    return node
+
+
+def _unfit(pattern: str | None, scope: Scope) -> str:
+    """Return why the target cannot take `pattern`, or ""."""
+    kind = scope.dialect.patterns
+    if pattern is None or kind == "any":
+        return ""
+    parsed = parse(pattern)
+    if parsed is None:
+        return "the expression is not linear (look-around, back-reference, \\b or the like)"
+    if kind == "anchored" and not parsed.is_anchored:
+        return "the expression is not anchored with ^ and $, and the engine takes it as if it were"
+    return ""
+
+
+def _map(node: ObjectNode, scope: Scope) -> Node:
+    if node.patterns:
+        node = _patterns(node, scope)
+    if not scope.dialect.unique_keys and (node.patterns or not node.is_closed):
+        scope.lose(node, "uniqueKeys", "a key that is not declared can be written twice")
+    return node
+
+
+def _patterns(node: ObjectNode, scope: Scope) -> ObjectNode:
+    if not scope.dialect.enforces("patternProperties"):
+        why = f"{scope.dialect.name} does not know this keyword"
+    elif any(_unfit(pattern, scope) for pattern, _ in node.patterns):
+        why = "an expression over keys is not linear"
+    elif any(_overlap(one, other) for (one, _), (other, _) in combinations(node.patterns, 2)):
+        why = "one key could match two expressions"
+    else:
+        return node
+    scope.lose(node, "patternProperties", why)
+    extra = node.extra
+    if isinstance(extra, NeverNode) and len(node.patterns) == 1:
+        extra = node.patterns[0][1]  # the values are still held to their schema
+    elif isinstance(extra, NeverNode):
+        scope.lose(node, "additionalProperties", "the expressions over keys are not enforced")
+        extra = AnyNode(pointer=join(node.pointer, "*"))
+    told = {"patternProperties": [pattern for pattern, _ in node.patterns]}
+    return replace(
+        node, patterns=(), extra=extra, extra_stated=True,
+        description=_told(node.description, told),
+    )  # fmt: skip
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Whether two expressions may match one key; only different fixed starts surely do not."""
+    first, second = _fixed_start(one), _fixed_start(other)
+    shared = min(len(first), len(second))
+    return first[:shared] == second[:shared]
+
+
+def _fixed_start(pattern: str) -> str:
+    start = ""
+    if not pattern.startswith("^") or "|" in pattern:
+        return start
+    for char in pattern[1:]:
+        if not (char.isalnum() or char in "_-"):
+            return start[:-1] if char in "*?{" else start
+        start += char
+    return start
+
+
+_SPECIAL: Final[Mapping[type[Node], Callable[[Any, Scope], Node]]] = {
+    StringNode: _text,
+    ObjectNode: _map,
+}
+
+lower_value = same
+lift = same

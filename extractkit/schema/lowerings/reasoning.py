@@ -1,0 +1,57 @@
+"""Order of keys: reasoning before answers, everything else as declared.
+
+| from | to | back |
+|---|---|---|
+| a Reasoning field after other fields | the same field first | as it is: keys have no order |
+| a value's keys in any order | the order of the schema | as it is |
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from extractkit.fields import Mark
+from extractkit.paths import JsonValue
+from extractkit.schema.nodes import Node, ObjectNode, UnionNode
+from extractkit.schema.scope import Scope, same
+
+__all__ = ["lift", "lower", "lower_value"]
+
+
+def lower(node: Node, scope: Scope) -> Node:
+    """Return `node` with its reasoning fields first."""
+    if not isinstance(node, ObjectNode):
+        return node
+    first = [prop for prop in node.properties if _is_reasoning(prop.node)]
+    ordered = (*first, *(prop for prop in node.properties if prop not in first))
+    if all(one is other for one, other in zip(ordered, node.properties, strict=True)):
+        return node
+    for prop, before in zip(ordered, node.properties, strict=True):
+        if prop is not before and prop in first:
+            scope.change(prop.node, "reasoning after answers", "written first")
+    return replace(node, properties=ordered)
+
+
+def _is_reasoning(node: Node) -> bool:
+    if node.mark is Mark.REASONING:
+        return True
+    if isinstance(node, UnionNode):
+        return any(_is_reasoning(branch) for branch in node.branches)
+    return False
+
+
+def lower_value(value: JsonValue, node: Node) -> JsonValue:
+    """Return `value` with its keys in the order of `node`, undeclared ones last."""
+    if not (isinstance(node, ObjectNode) and isinstance(value, dict)):
+        return value
+    names: list[str] = [prop.name for prop in node.properties if prop.name in value]
+    if list(value)[: len(names)] == names:
+        return value
+    known = set(names)
+    return {
+        **{name: value[name] for name in names},
+        **{key: item for key, item in value.items() if key not in known},
+    }
+
+
+lift = same

@@ -1,0 +1,310 @@
+"""Which values a node takes, and which alternatives can never be confused.
+
+Used where a document is walked beside nodes: to pick the branch of a union and to know when two
+branches exclude each other. It is not the judge of an answer; `checks` is.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+from functools import lru_cache
+from typing import Final
+
+from extractkit.paths import JsonValue
+from extractkit.schema.nodes import (
+    AllOfNode,
+    ArrayNode,
+    BooleanNode,
+    ChoiceNode,
+    NeverNode,
+    Node,
+    NullNode,
+    NumberNode,
+    ObjectNode,
+    SchemaTree,
+    StringNode,
+    UnionNode,
+)
+
+__all__ = ["accepts", "admits_null", "are_disjoint", "choose", "json_key", "json_types", "tags"]
+
+_ALL: Final = frozenset({"null", "boolean", "number", "string", "array", "object"})
+_NODE_TYPES: Final[dict[type[Node], frozenset[str]]] = {
+    NullNode: frozenset({"null"}),
+    BooleanNode: frozenset({"boolean"}),
+    NumberNode: frozenset({"number"}),
+    StringNode: frozenset({"string"}),
+    ArrayNode: frozenset({"array"}),
+    ObjectNode: frozenset({"object"}),
+    NeverNode: frozenset(),
+}
+_DEPTH: Final = 64
+"""How deep a value is looked into before it counts as fitting."""
+
+
+def json_key(value: JsonValue) -> str:
+    """Return a text that is equal for equal JSON values only: 1 is 1.0, and is not true."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        parts = sorted(f"{json.dumps(key)}:{json_key(item)}" for key, item in items)
+        return ("{" if isinstance(value, dict) else "[") + ",".join(parts)
+    return json.dumps(value)
+
+
+def _type_of(value: JsonValue) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int | float):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    return "array" if isinstance(value, list) else "object"
+
+
+def json_types(node: Node, tree: SchemaTree) -> frozenset[str]:
+    """Return the JSON types that a value of `node` may have; integers are numbers."""
+    node = tree.resolve(node)
+    if isinstance(node, UnionNode):
+        return frozenset[str]().union(*(json_types(branch, tree) for branch in node.branches))
+    if isinstance(node, AllOfNode):
+        return _ALL.intersection(*(json_types(part, tree) for part in node.parts))
+    if isinstance(node, ChoiceNode):
+        return frozenset(_type_of(value) for value in node.values)
+    return _NODE_TYPES.get(type(node), _ALL)
+
+
+def admits_null(node: Node, tree: SchemaTree) -> bool:
+    """Whether null is a value of `node`."""
+    return accepts(node, None, tree)
+
+
+def accepts(node: Node, value: JsonValue, tree: SchemaTree, depth: int = _DEPTH) -> bool:
+    """Whether `value` fits `node`; kept keywords and formats but dates are taken as holding.
+
+    Args:
+        node: What is asked for.
+        value: Plain JSON.
+        tree: Where references lead.
+        depth: How many levels of the value are looked at; deeper parts count as fitting.
+    """
+    node = tree.resolve(node)
+    if isinstance(node, UnionNode):
+        return any(accepts(branch, value, tree, depth) for branch in node.branches)
+    if isinstance(node, AllOfNode):
+        return all(accepts(part, value, tree, depth) for part in node.parts)
+    if isinstance(node, ChoiceNode):
+        key = json_key(value)
+        return any(json_key(known) == key for known in node.values)
+    if _type_of(value) not in _NODE_TYPES.get(type(node), _ALL):
+        return False
+    if isinstance(node, NumberNode):
+        return _accepts_number(node, value)
+    if isinstance(node, StringNode):
+        return _accepts_text(node, value)
+    if depth <= 0:
+        return True
+    if isinstance(node, ArrayNode):
+        return _accepts_list(node, value, tree, depth - 1)
+    if isinstance(node, ObjectNode):
+        return _accepts_object(node, value, tree, depth - 1)
+    return True
+
+
+def _accepts_number(node: NumberNode, value: float) -> bool:
+    if node.integer and value != int(value):
+        return False
+    if node.multiple_of is not None and not _is_multiple(value, node.multiple_of):
+        return False
+    return (
+        (node.minimum is None or value >= node.minimum)
+        and (node.maximum is None or value <= node.maximum)
+        and (node.exclusive_minimum is None or value > node.exclusive_minimum)
+        and (node.exclusive_maximum is None or value < node.exclusive_maximum)
+    )
+
+
+def _is_multiple(value: float, step: float) -> bool:
+    quotient = value / step
+    return abs(quotient - round(quotient)) <= 1e-9 * max(1.0, abs(quotient))
+
+
+def _accepts_text(node: StringNode, value: str) -> bool:
+    if len(value) < node.min_length:
+        return False
+    if node.max_length is not None and len(value) > node.max_length:
+        return False
+    if node.pattern is not None and not _is_found(node.pattern, value):
+        return False
+    return node.format not in _FORMATS or _is_date_like(node.format, value)
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str) -> re.Pattern[str] | None:
+    try:
+        return re.compile(pattern)
+    except re.error:
+        return None  # JSON Schema's expressions are not Python's; the judge decides
+
+
+def _is_found(pattern: str, value: str) -> bool:
+    compiled = _compiled(pattern)
+    return compiled is None or compiled.search(value) is not None
+
+
+_FORMATS: Final = {
+    "date": datetime.date.fromisoformat,
+    "date-time": datetime.datetime.fromisoformat,
+    "time": datetime.time.fromisoformat,
+}
+
+
+def _is_date_like(name: str, value: str) -> bool:
+    if name == "date" and len(value) != 10:
+        return False
+    if name == "date-time" and len(value) <= 10:
+        return False
+    try:
+        _FORMATS[name](value)
+    except ValueError:
+        return False
+    return True
+
+
+def _accepts_list(node: ArrayNode, value: list[JsonValue], tree: SchemaTree, depth: int) -> bool:
+    if len(value) < node.min_items:
+        return False
+    if node.max_items is not None and len(value) > node.max_items:
+        return False
+    if node.unique and len({json_key(item) for item in value}) < len(value):
+        return False
+    return all(
+        accepts(node.prefix[i] if i < len(node.prefix) else node.items, item, tree, depth)
+        for i, item in enumerate(value)
+    )
+
+
+def _accepts_object(
+    node: ObjectNode, value: dict[str, JsonValue], tree: SchemaTree, depth: int
+) -> bool:
+    if len(value) < node.min_properties:
+        return False
+    if node.max_properties is not None and len(value) > node.max_properties:
+        return False
+    declared = {prop.name: prop for prop in node.properties}
+    missing = (p for p in node.properties if p.required and p.name not in value)
+    if any(not prop.null_is_absent for prop in missing):
+        return False
+    for key, item in value.items():
+        if node.names is not None and not accepts(node.names, key, tree, depth):
+            return False
+        nodes = [part for pattern, part in node.patterns if _is_found(pattern, key)]
+        if key in declared:
+            nodes.append(declared[key].node)
+        if not all(accepts(part, item, tree, depth) for part in nodes or [node.extra]):
+            return False
+    return True
+
+
+def choose(node: UnionNode, value: JsonValue, tree: SchemaTree) -> Node | None:
+    """Return the branch that `value` belongs to, or None where none comes near.
+
+    The named tag decides where there is one; else the first branch that takes the value whole;
+    else, for a value that is not valid, the first of its JSON type. "unknown" is UNKNOWN
+    wherever that is an alternative.
+    """
+    if node.tag is not None and isinstance(value, dict) and node.tag in value:
+        for branch in node.branches:
+            known = tags(branch, tree, required=False).get(node.tag)
+            if known is not None and json_key(value[node.tag]) in known:
+                return branch
+    for branch in node.branches:
+        found = tree.resolve(branch)
+        if isinstance(found, ChoiceNode) and found.unknown and value in found.values:
+            return branch
+    kind = _type_of(value)
+    near = [branch for branch in node.branches if kind in json_types(branch, tree)]
+    if len(near) > 1:
+        for branch in near:
+            if accepts(branch, value, tree):
+                return branch
+    return near[0] if near else None
+
+
+def tags(node: Node, tree: SchemaTree, *, required: bool = True) -> dict[str, frozenset[str]]:
+    """Return the keys of an object that hold one of a closed set, with the keys of that set.
+
+    Args:
+        node: Any node; only objects have tags.
+        tree: Where references lead.
+        required: Leave out keys that an object may lack.
+    """
+    node = tree.resolve(node)
+    if isinstance(node, AllOfNode):
+        found: dict[str, frozenset[str]] = {}
+        for part in node.parts:
+            found.update(tags(part, tree, required=required))
+        return found
+    if not isinstance(node, ObjectNode):
+        return {}
+    return {
+        prop.name: frozenset(json_key(value) for value in choice.values)
+        for prop in node.properties
+        if (prop.required or not required)
+        and isinstance(choice := tree.resolve(prop.node), ChoiceNode)
+    }
+
+
+def are_disjoint(one: Node, other: Node, tree: SchemaTree, tag: str | None = None) -> bool:
+    """Whether it is certain that no value fits both; False means "not known".
+
+    Args:
+        one: A node.
+        other: Another one.
+        tree: Where references lead.
+        tag: A key that the user names as deciding, so that it need not be required.
+    """
+    one, other = tree.resolve(one), tree.resolve(other)
+    if not json_types(one, tree) & json_types(other, tree):
+        return True
+    for union, against in ((one, other), (other, one)):
+        if isinstance(union, UnionNode):
+            return all(are_disjoint(part, against, tree, tag) for part in union.branches)
+    for choice, against in ((one, other), (other, one)):
+        if isinstance(choice, ChoiceNode):
+            return not any(accepts(against, value, tree) for value in choice.values)
+    return _have_disjoint_tags(one, other, tree, tag) or _lack_a_key(one, other)
+
+
+def _have_disjoint_tags(one: Node, other: Node, tree: SchemaTree, tag: str | None) -> bool:
+    mine, theirs = tags(one, tree), tags(other, tree)
+    if tag is not None:
+        for known, node in ((mine, one), (theirs, other)):
+            loose = tags(node, tree, required=False)
+            if tag in loose:
+                known[tag] = loose[tag]
+    return any(key in theirs and not values & theirs[key] for key, values in mine.items())
+
+
+def _lack_a_key(one: Node, other: Node) -> bool:
+    """Whether one asks for a key that the other forbids."""
+    if not (isinstance(one, ObjectNode) and isinstance(other, ObjectNode)):
+        return False
+    return _forbids(one, other) or _forbids(other, one)
+
+
+def _forbids(closed: ObjectNode, asking: ObjectNode) -> bool:
+    if not closed.is_closed:
+        return False
+    known = {prop.name for prop in closed.properties}
+    return any(
+        prop.required
+        and prop.name not in known
+        and not any(_is_found(pattern, prop.name) for pattern, _ in closed.patterns)
+        for prop in asking.properties
+    )

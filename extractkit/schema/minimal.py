@@ -1,0 +1,202 @@
+"""The shortest document that nodes admit, by the length of its JSON text.
+
+`bounds` uses it to tell how many tokens an answer takes at least. Each definition's shortest
+document is found by going round until nothing gets shorter, so recursion needs no depth.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any, Final
+
+from extractkit.errors import SchemaError
+from extractkit.paths import JsonValue
+from extractkit.schema.match import accepts
+from extractkit.schema.nodes import (
+    AllOfNode,
+    AnyNode,
+    ArrayNode,
+    BooleanNode,
+    ChoiceNode,
+    NeverNode,
+    Node,
+    NullNode,
+    NumberNode,
+    ObjectNode,
+    RefNode,
+    SchemaTree,
+    StringNode,
+    UnionNode,
+)
+from extractkit.schema.patterns import parse
+
+__all__ = ["shortest_document"]
+
+_EXAMPLES: Final = {
+    "date": "2000-01-01",
+    "date-time": "2000-01-01T00:00:00Z",
+    "time": "00:00:00",
+    "duration": "P1D",
+    "email": "a@a.aa",
+    "hostname": "a",
+    "ipv4": "0.0.0.0",  # noqa: S104 - an example of the format, nothing listens
+    "ipv6": "::",
+    "uri": "a:b",
+    "uuid": "00000000-0000-4000-8000-000000000000",
+}
+
+
+class _NoneError(Exception):
+    """There is no document yet, or none at all."""
+
+
+def shortest_document(tree: SchemaTree) -> JsonValue:
+    """Return the shortest document that `tree` admits.
+
+    A text with a pattern or a format is one short example of it, not surely the shortest.
+
+    Raises:
+        SchemaError: If no finite document fits.
+    """
+    finder = _Finder(tree)
+    try:
+        return finder.find()
+    except _NoneError:
+        raise SchemaError(
+            "(root): no finite document fits the schema; it asks for itself without end, or for "
+            "a value that cannot be",
+            pointer="",
+        ) from None
+
+
+def _length(value: JsonValue) -> int:
+    return len(json.dumps(value, ensure_ascii=False))
+
+
+class _Finder:
+    def __init__(self, tree: SchemaTree) -> None:
+        self._tree = tree
+        self._known: dict[str, JsonValue] = {}
+        self._by_type: Mapping[type[Node], Callable[[Any], JsonValue]] = {
+            AnyNode: lambda _: 0,
+            NeverNode: _none,
+            NullNode: lambda _: None,
+            BooleanNode: lambda _: True,
+            NumberNode: _number,
+            StringNode: _text,
+            ChoiceNode: lambda node: min(node.values, key=_length),
+            ArrayNode: self._list,
+            ObjectNode: self._object,
+            UnionNode: self._union,
+            AllOfNode: self._all_of,
+            RefNode: self._reference,
+        }
+
+    def find(self) -> JsonValue:
+        changed = True
+        while changed:
+            changed = False
+            for name, node in self._tree.definitions.items():
+                try:
+                    value = self._of(node)
+                except _NoneError:
+                    continue
+                if name not in self._known or _length(value) < _length(self._known[name]):
+                    self._known[name] = value
+                    changed = True
+        return self._of(self._tree.root)
+
+    def _of(self, node: Node) -> JsonValue:
+        return self._by_type[type(node)](node)
+
+    def _reference(self, node: RefNode) -> JsonValue:
+        if node.name not in self._known:
+            raise _NoneError
+        return self._known[node.name]
+
+    def _union(self, node: UnionNode) -> JsonValue:
+        found: list[JsonValue] = []
+        for branch in node.branches:
+            try:
+                found.append(self._of(branch))
+            except _NoneError:
+                continue
+        if not found:
+            raise _NoneError
+        return min(found, key=_length)
+
+    def _all_of(self, node: AllOfNode) -> JsonValue:
+        found = [self._of(part) for part in node.parts]
+        if all(isinstance(value, dict) for value in found):
+            return {key: item for value in found for key, item in value.items()}
+        fitting = [value for value in found if accepts(node, value, self._tree)]
+        return min(fitting or found, key=_length)
+
+    def _list(self, node: ArrayNode) -> JsonValue:
+        nodes = [*node.prefix[: node.min_items]]
+        nodes += [node.items] * (node.min_items - len(nodes))
+        if node.max_items is not None and node.max_items < node.min_items:
+            raise _NoneError
+        return [self._of(part) for part in nodes]
+
+    def _object(self, node: ObjectNode) -> JsonValue:
+        found = {prop.name: self._of(prop.node) for prop in node.properties if prop.required}
+        for prop in node.properties:
+            if len(found) >= node.min_properties:
+                break
+            if prop.name not in found:
+                found[prop.name] = self._of(prop.node)
+        for count in range(node.min_properties - len(found)):
+            pattern, value = node.patterns[0] if node.patterns else ("", node.extra)
+            found[_key(pattern, count)] = self._of(value)
+        if node.max_properties is not None and len(found) > node.max_properties:
+            raise _NoneError
+        return found
+
+
+def _none(_: Node) -> JsonValue:
+    raise _NoneError
+
+
+def _key(pattern: str, count: int) -> str:
+    parsed = parse(pattern)
+    stem = parsed.shortest if parsed else ""
+    return stem if count == 0 and stem else f"{stem}{count}"
+
+
+def _number(node: NumberNode) -> JsonValue:
+    step = Decimal(str(node.multiple_of)) if node.multiple_of is not None else Decimal(1)
+    edges = [
+        Decimal(str(edge))
+        for edge in (node.minimum, node.maximum, node.exclusive_minimum, node.exclusive_maximum)
+        if edge is not None
+    ]
+    candidates = {Decimal(0), *(edge for edge in edges if not node.integer)}
+    for edge in edges:
+        multiple = (edge / step).to_integral_value() * step
+        candidates |= {multiple - step, multiple, multiple + step}
+    if len(edges) > 1:
+        candidates.add(sum(edges[:2], Decimal(0)) / 2)
+    fitting = [value for value in map(_plain, candidates) if accepts(node, value, _NO_TREE)]
+    if not fitting:
+        raise _NoneError
+    return min(fitting, key=lambda value: (_length(value), value < 0, value))
+
+
+def _plain(value: Decimal) -> int | float:
+    return int(value) if value == value.to_integral_value() else float(value)
+
+
+def _text(node: StringNode) -> JsonValue:
+    text = _EXAMPLES.get(node.format or "", "")
+    if node.pattern is not None:
+        parsed = parse(node.pattern)
+        text = parsed.shortest if parsed else text
+    if node.max_length is not None and max(node.min_length, len(text)) > node.max_length:
+        raise _NoneError
+    return text + "a" * (node.min_length - len(text))
+
+
+_NO_TREE: Final = SchemaTree(root=AnyNode())

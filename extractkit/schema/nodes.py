@@ -1,0 +1,307 @@
+"""What a target means, as a tree of small frozen nodes.
+
+`read` makes them, `lowerings` rewrite them, `write` turns them into JSON Schema again; `match`,
+`claims` and `bounds` walk them beside a document. A node knows nothing of Pydantic or of any
+dialect. Nodes are compared by identity: two equal-looking places are still two places.
+
+Pointers: a node's `pointer` is a place in the user's document, where `*` stands for every list
+position or map key ("/lines/*/price"). Inside a definition it counts from that definition;
+`SchemaTree.places` says where definitions stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+from extractkit.fields import Mark
+from extractkit.paths import JsonObject, JsonValue, Pointer
+
+__all__ = [
+    "AllOfNode",
+    "AnyNode",
+    "ArrayNode",
+    "BooleanNode",
+    "ChoiceNode",
+    "NeverNode",
+    "Node",
+    "NullNode",
+    "NumberNode",
+    "ObjectNode",
+    "Property",
+    "RefNode",
+    "SchemaTree",
+    "StringNode",
+    "UnionNode",
+    "children",
+    "map_children",
+    "owners",
+    "rebase",
+    "walk_nodes",
+]
+
+Number: TypeAlias = int | float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Node:
+    """One place of a target.
+
+    Attributes:
+        pointer: The place, from the start of the definition that holds it.
+        description: What the user says about it.
+        mark: Where its value comes from, if the user says so.
+        notes: Annotations that assert nothing: title, default, examples and the like.
+        rest: Assertions that no node models, as they were written.
+    """
+
+    pointer: Pointer = ""
+    description: str = ""
+    mark: Mark | None = None
+    notes: JsonObject = field(default_factory=dict[str, Any])
+    rest: JsonObject = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AnyNode(Node):
+    """Any JSON value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NeverNode(Node):
+    """No value at all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NullNode(Node):
+    """The value null."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BooleanNode(Node):
+    """true or false."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NumberNode(Node):
+    """A number; `decimals` is how many digits after the point the type allows, where it says so."""
+
+    integer: bool = False
+    minimum: Number | None = None
+    maximum: Number | None = None
+    exclusive_minimum: Number | None = None
+    exclusive_maximum: Number | None = None
+    multiple_of: Number | None = None
+    decimals: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StringNode(Node):
+    """A text. `offset` says whether a date-time needs a UTC offset, may have one, or has none."""
+
+    min_length: int = 0
+    max_length: int | None = None
+    pattern: str | None = None
+    format: str | None = None
+    offset: Literal["optional", "required", "none"] = "optional"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ChoiceNode(Node):
+    """One of a closed set of JSON values, in the user's order; `unknown` is the type Unknown."""
+
+    values: tuple[JsonValue, ...]
+    unknown: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ArrayNode(Node):
+    """A list: first the places of `prefix`, then any number of `items`."""
+
+    prefix: tuple[Node, ...] = ()
+    items: Node = field(default_factory=AnyNode)
+    min_items: int = 0
+    max_items: int | None = None
+    unique: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Property:
+    """One key of an object.
+
+    Attributes:
+        name: The key, whatever characters it holds.
+        node: What stands there.
+        required: Whether the key must be there.
+        declared: False for a key that is only named as required.
+        null_is_absent: The key is always written, and null stands for its absence.
+    """
+
+    name: str
+    node: Node
+    required: bool = False
+    declared: bool = True
+    null_is_absent: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ObjectNode(Node):
+    """An object: declared keys in order, then keys by pattern, then any other key.
+
+    Attributes:
+        properties: Declared keys, in the order in which they are written.
+        patterns: (regular expression over keys, node) pairs.
+        extra: What any other key holds; NeverNode closes the object.
+        extra_stated: Whether the user said anything about other keys.
+        names: What every key must be, or None.
+    """
+
+    properties: tuple[Property, ...] = ()
+    patterns: tuple[tuple[str, Node], ...] = ()
+    extra: Node = field(default_factory=AnyNode)
+    extra_stated: bool = False
+    names: Node | None = None
+    min_properties: int = 0
+    max_properties: int | None = None
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether no key beyond the declared ones and the patterns is possible."""
+        return isinstance(self.extra, NeverNode)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class UnionNode(Node):
+    """One of several alternatives.
+
+    Attributes:
+        branches: The alternatives, in order.
+        form: How it was written: anyOf, oneOf (exactly one holds), or a list of JSON types.
+        tag: The key whose value picks the branch, where the user names one.
+        implied: The one JSON type that keywords without `type` speak of, or None.
+        decimal: The alternatives are spellings of one decimal number.
+    """
+
+    branches: tuple[Node, ...]
+    form: Literal["anyOf", "oneOf", "types"] = "anyOf"
+    tag: str | None = None
+    implied: str | None = None
+    decimal: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AllOfNode(Node):
+    """Everything that each part asks for."""
+
+    parts: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RefNode(Node):
+    """What the named definition says."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SchemaTree:
+    """A whole target.
+
+    Attributes:
+        root: The outermost node.
+        definitions: Nodes that are referred to by name.
+        places: Where each definition stands in the user's document, "" being the root's own key.
+    """
+
+    root: Node
+    definitions: Mapping[str, Node] = field(default_factory=dict[str, Node])
+    places: Mapping[str, tuple[Pointer, ...]] = field(
+        default_factory=dict[str, tuple[Pointer, ...]]
+    )
+
+    def resolve(self, node: Node) -> Node:
+        """Return `node`, or what it refers to in the end."""
+        while isinstance(node, RefNode):
+            node = self.definitions[node.name]
+        return node
+
+
+def children(node: Node) -> Iterator[Node]:
+    """Yield the nodes directly below `node`."""
+    if isinstance(node, ArrayNode):
+        yield from node.prefix
+        yield node.items
+    elif isinstance(node, ObjectNode):
+        yield from (prop.node for prop in node.properties)
+        yield from (value for _, value in node.patterns)
+        yield node.extra
+        if node.names is not None:
+            yield node.names
+    elif isinstance(node, UnionNode):
+        yield from node.branches
+    elif isinstance(node, AllOfNode):
+        yield from node.parts
+
+
+def walk_nodes(node: Node) -> Iterator[Node]:
+    """Yield `node` and everything below it, without following references."""
+    pending = [node]
+    while pending:
+        here = pending.pop()
+        yield here
+        pending.extend(reversed(list(children(here))))
+
+
+def owners(tree: SchemaTree) -> Iterator[tuple[str, Node]]:
+    """Yield ("", root) and then every (name, definition)."""
+    yield "", tree.root
+    yield from tree.definitions.items()
+
+
+def map_children(node: Node, change: Callable[[Node], Node]) -> Node:
+    """Return `node` with each child changed; the same object where nothing changed."""
+    if isinstance(node, ArrayNode):
+        prefix, items = tuple(change(part) for part in node.prefix), change(node.items)
+        if items is node.items and _same(prefix, node.prefix):
+            return node
+        return replace(node, prefix=prefix, items=items)
+    if isinstance(node, ObjectNode):
+        return _map_object(node, change)
+    if isinstance(node, UnionNode):
+        branches = tuple(change(branch) for branch in node.branches)
+        return node if _same(branches, node.branches) else replace(node, branches=branches)
+    if isinstance(node, AllOfNode):
+        parts = tuple(change(part) for part in node.parts)
+        return node if _same(parts, node.parts) else replace(node, parts=parts)
+    return node
+
+
+def _same(new: tuple[Node, ...], old: tuple[Node, ...]) -> bool:
+    return all(one is other for one, other in zip(new, old, strict=True))
+
+
+def _map_object(node: ObjectNode, change: Callable[[Node], Node]) -> Node:
+    before = tuple(children(node))
+    properties = tuple(_map_property(prop, change) for prop in node.properties)
+    changed = replace(
+        node,
+        properties=properties,
+        patterns=tuple((pattern, change(value)) for pattern, value in node.patterns),
+        extra=change(node.extra),
+        names=None if node.names is None else change(node.names),
+    )
+    return node if _same(tuple(children(changed)), before) else changed
+
+
+def _map_property(prop: Property, change: Callable[[Node], Node]) -> Property:
+    node = change(prop.node)
+    return prop if node is prop.node else replace(prop, node=node)
+
+
+def rebase(node: Node, prefix: Pointer) -> Node:
+    """Return a copy of `node` whose pointers start with `prefix`."""
+    if not prefix:
+        return node
+    moved = map_children(node, lambda child: rebase(child, prefix))
+    return replace(moved, pointer=prefix + moved.pointer)

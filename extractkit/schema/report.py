@@ -1,0 +1,76 @@
+"""What a compilation could not keep, and what it rewrote: collected, then told by place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from extractkit.paths import Pointer
+
+__all__ = ["Report", "Rewritten", "Unenforced"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unenforced:
+    """An assertion of the user that the target does not hold an answer to.
+
+    Attributes:
+        pointer: The place in the user's document; `*` is every list position or map key.
+        keyword: The JSON Schema keyword, or "uniqueKeys" for maps whose keys can repeat.
+        why: The reason, as a sentence without a full stop.
+    """
+
+    pointer: Pointer
+    keyword: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewritten:
+    """Something that is asked for in another form than the user wrote.
+
+    Attributes:
+        pointer: The place in the user's document; `*` is every list position or map key.
+        before: What the user wrote.
+        after: What is sent; the way back is part of `lift`.
+    """
+
+    pointer: Pointer
+    before: str
+    after: str
+
+
+@dataclass(slots=True)
+class Report:
+    """Collects both kinds by definition while nodes are lowered."""
+
+    _lost: list[tuple[str, Unenforced]] = field(default_factory=list[tuple[str, Unenforced]])
+    _changed: list[tuple[str, Rewritten]] = field(default_factory=list[tuple[str, Rewritten]])
+
+    def lose(self, owner: str, pointer: Pointer, keyword: str, why: str) -> None:
+        """Note that `keyword` is not enforced at `pointer` of the definition `owner`."""
+        self._lost.append((owner, Unenforced(pointer=pointer, keyword=keyword, why=why)))
+
+    def change(self, owner: str, pointer: Pointer, before: str, after: str) -> None:
+        """Note that `before` became `after` at `pointer` of the definition `owner`."""
+        self._changed.append((owner, Rewritten(pointer=pointer, before=before, after=after)))
+
+    def unenforced(self, places: Mapping[str, tuple[Pointer, ...]]) -> tuple[Unenforced, ...]:
+        """Return the losses at every place of the user's document, without repeats."""
+        return tuple(
+            dict.fromkeys(
+                Unenforced(pointer=place + item.pointer, keyword=item.keyword, why=item.why)
+                for owner, item in self._lost
+                for place in places.get(owner, ())
+            )
+        )
+
+    def rewritten(self, places: Mapping[str, tuple[Pointer, ...]]) -> tuple[Rewritten, ...]:
+        """Return the rewritings at every place of the user's document, without repeats."""
+        return tuple(
+            dict.fromkeys(
+                Rewritten(pointer=place + item.pointer, before=item.before, after=item.after)
+                for owner, item in self._changed
+                for place in places.get(owner, ())
+            )
+        )
