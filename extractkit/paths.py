@@ -7,9 +7,19 @@ Pydantic, schemas or providers, and never changes a document.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
-__all__ = ["JsonObject", "JsonValue", "Pointer", "get", "join", "split", "walk"]
+__all__ = [
+    "JsonObject",
+    "JsonValue",
+    "Pointer",
+    "get",
+    "is_array",
+    "is_object",
+    "join",
+    "split",
+    "walk",
+]
 
 JsonValue: TypeAlias = Any
 """Plain JSON: None, bool, int, float, str, list, or dict with str keys."""
@@ -19,6 +29,16 @@ JsonObject: TypeAlias = dict[str, Any]
 
 Pointer: TypeAlias = str
 """A JSON Pointer as text; the whole document is the empty string."""
+
+
+def is_object(value: JsonValue) -> TypeGuard[JsonObject]:
+    """Whether `value` is a JSON object."""
+    return isinstance(value, dict)
+
+
+def is_array(value: JsonValue) -> TypeGuard[list[JsonValue]]:
+    """Whether `value` is a JSON array."""
+    return isinstance(value, list)
 
 
 def join(pointer: Pointer, *tokens: str | int) -> Pointer:
@@ -42,9 +62,7 @@ def split(pointer: Pointer) -> tuple[str, ...]:
         return ()
     if not pointer.startswith("/"):
         raise ValueError(f"not a JSON Pointer: {pointer!r}; it is empty or starts with '/'")
-    return tuple(
-        token.replace("~1", "/").replace("~0", "~") for token in pointer[1:].split("/")
-    )
+    return tuple(token.replace("~1", "/").replace("~0", "~") for token in pointer[1:].split("/"))
 
 
 def get(document: JsonValue, pointer: Pointer) -> JsonValue:
@@ -56,9 +74,9 @@ def get(document: JsonValue, pointer: Pointer) -> JsonValue:
     """
     here: JsonValue = document
     for token in split(pointer):
-        if isinstance(here, dict) and token in here:
+        if is_object(here) and token in here:
             here = here[token]
-        elif isinstance(here, list) and token.isdecimal() and int(token) < len(here):
+        elif is_array(here) and token.isdecimal() and int(token) < len(here):
             here = here[int(token)]
         else:
             raise KeyError(f"{pointer}: nothing at {token!r}")
@@ -73,9 +91,9 @@ def walk(document: JsonValue, pointer: Pointer = "") -> Iterator[tuple[Pointer, 
     pending: list[tuple[Pointer, JsonValue]] = [(pointer, document)]
     while pending:
         here, value = pending.pop()
-        if isinstance(value, dict) and value:
+        if is_object(value) and value:
             pending.extend((join(here, key), item) for key, item in reversed(value.items()))
-        elif isinstance(value, list) and value:
+        elif is_array(value) and value:
             pending.extend(
                 (join(here, index), value[index]) for index in range(len(value) - 1, -1, -1)
             )

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Final, Literal, NoReturn, TypeAlias
 
-from extractkit.paths import JsonValue, Pointer, join
+from extractkit.paths import JsonValue, Pointer, is_array, is_object, join
 from extractkit.results import FieldState, Finding, PartialResult, Validity
 
 MAX_DEPTH: Final = 1000
@@ -381,10 +381,9 @@ class Scan:
 
 def _children(here: Pointer, value: JsonValue) -> list[tuple[Pointer, JsonValue]]:
     """Return the members or items of a container, none of a scalar."""
-    kind: type[object] = type(value)
-    if kind is dict:
+    if is_object(value):
         return [(join(here, key), item) for key, item in value.items()]
-    if kind is list:
+    if is_array(value):
         return [(join(here, index), item) for index, item in enumerate(value)]
     return []
 

@@ -1,0 +1,235 @@
+"""A document climbs the validity levels; everything that is wrong with it is a finding.
+
+    SCHEMA      the user's JSON Schema (formats asserted), then Pydantic's types
+    CONSISTENT  the model's own validators, then the caller's checks
+    GROUNDED    what claims to come from the source stands there
+
+Neighbours: `parsing` has read the document (SYNTAX), `schema` says what it is judged by,
+`grounding` looks into the source, `engine` decides what an answer must reach. This room never
+retries, never changes a value and never stops at the first error. The one change that it makes
+to a document, a nested array or object that came as a string, is a finding and can be refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from extractkit import grounding as source
+from extractkit.checks._call import attempt, name_of, raised
+from extractkit.checks._strings import decode_strings
+from extractkit.checks._target import Target, target_of
+from extractkit.checks._types import Typed
+from extractkit.checks._words import SEVERAL_FIT
+from extractkit.paths import JsonValue, Pointer, is_array, is_object
+from extractkit.results import Finding, Grounding, LevelCount, Span, Validity
+
+if TYPE_CHECKING:
+    from extractkit.schema import CompiledSchema
+
+__all__ = ["Check", "CheckContext", "Outcome", "run"]
+
+_GROUNDING: Final = Grounding()
+_LADDER: Final = (Validity.SYNTAX, Validity.SCHEMA, Validity.CONSISTENT, Validity.GROUNDED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckContext:
+    """What a check may look at; it must not change any of it.
+
+    Attributes:
+        value: The typed value; the document itself for a JSON Schema target.
+        document: The same as plain JSON, in the user's shape; paths of findings point into it.
+        text: The source text.
+        compiled: The compiled target.
+    """
+
+    value: Any
+    document: JsonValue
+    text: str
+    compiled: CompiledSchema
+
+
+Check: TypeAlias = Callable[[CheckContext], Iterable[Finding] | None]
+"""Yields what it has to say; a finding counts at the level that it states."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What the checks made of one document.
+
+    Attributes:
+        value: The value, if there is one: the document conforms and the validators agree.
+        built: Whether there is a value; None can be one.
+        document: The document that was judged: the one given, unless a string was decoded.
+        validity: The highest level such that every level up to it holds.
+        levels: How much was looked at. SYNTAX: the text (1). SCHEMA: leaves of the document;
+            failed are the places with an error. CONSISTENT: validators that the model declares
+            and checks of the caller, exempt where they did not run because there was no value
+            to run on; failed are their errors. GROUNDED: claims, as `grounding` counts them;
+            absent below SCHEMA, where nothing can be claimed.
+        findings: Everything that was found, by level from the lowest up.
+        evidence: Where each found value stands in the text.
+    """
+
+    value: Any
+    built: bool
+    document: JsonValue
+    validity: Validity
+    levels: Mapping[Validity, LevelCount]
+    findings: tuple[Finding, ...]
+    evidence: Mapping[Pointer, Span] = field(default_factory=dict[str, Span])
+
+
+def run(
+    compiled: CompiledSchema,
+    document: JsonValue,
+    *,
+    text: str,
+    checks: Sequence[Check] = (),
+    grounding: Grounding = _GROUNDING,
+    repair: bool = True,
+) -> Outcome:
+    """Return how far `document` holds, with every finding.
+
+    Args:
+        compiled: The compiled target.
+        document: Plain JSON in the user's shape, as `parse_json` and `lift` gave it.
+        text: The source text.
+        checks: The caller's checks; they run where there is a value.
+        grounding: How values are looked for in the source.
+        repair: Decode a string that holds a JSON array or object where the schema admits no
+            string, once, with a warning `decoded_string`.
+
+    Raises:
+        SchemaError: If the target's JSON Schema can be read by no validator.
+    """
+    target = target_of(compiled)
+    findings: list[Finding] = []
+    problems = target.judge.findings(document)
+    if repair and _errors(problems, Validity.SCHEMA):
+        document, decoded = decode_strings(target.judge, document, problems)
+        if decoded:
+            findings += decoded
+            problems = target.judge.findings(document)
+    typed = target.validate(document, conforms=not _errors(problems, Validity.SCHEMA))
+    findings += _joined(problems, typed)
+    conforms = not _errors(findings, Validity.SCHEMA)
+    findings += [item for item in typed.findings if item.level is Validity.CONSISTENT]
+    levels = {Validity.SYNTAX: LevelCount(checked=1)}
+    evidence: Mapping[Pointer, Span] = {}
+    if conforms and typed.built:
+        context = CheckContext(value=typed.value, document=document, text=text, compiled=compiled)
+        findings += [item for check in checks for item in _checked(check, context)]
+    if conforms:
+        report = source.locate(compiled.claims(document), text, options=grounding)
+        findings += report.findings
+        levels[Validity.GROUNDED] = report.count
+        evidence = report.evidence
+    return _outcome(target, typed, document, findings, levels, evidence, len(checks))
+
+
+def _outcome(
+    target: Target,
+    typed: Typed,
+    document: JsonValue,
+    findings: list[Finding],
+    levels: dict[Validity, LevelCount],
+    evidence: Mapping[Pointer, Span],
+    checks: int,
+) -> Outcome:
+    """Return the levels that hold, counted as `Outcome.levels` says."""
+    wrong = _errors(findings, Validity.SCHEMA)
+    inconsistent = len(_errors(findings, Validity.CONSISTENT))
+    built = typed.built and not wrong
+    levels[Validity.SCHEMA] = LevelCount(
+        checked=_leaves(document), failed=len({item.path for item in wrong})
+    )
+    ran = (0 if wrong else target.validators) + (checks if built else 0)
+    levels[Validity.CONSISTENT] = LevelCount(
+        checked=ran, exempt=target.validators + checks - ran, failed=inconsistent
+    )
+    validity = Validity.NONE
+    for level in _LADDER:
+        if level not in levels or _errors(findings, level):
+            break
+        validity = level
+    return Outcome(
+        value=typed.value if built else None,
+        built=built,
+        document=document,
+        validity=validity,
+        levels=dict(sorted(levels.items())),
+        findings=tuple(sorted(findings, key=lambda item: item.level)),
+        evidence=evidence,
+    )
+
+
+def _leaves(document: JsonValue) -> int:
+    """Return how many leaves `paths.walk` yields, without their pointers."""
+    count = 0
+    pending: list[JsonValue] = [document]
+    while pending:
+        value = pending.pop()
+        if value and is_object(value):
+            pending.extend(value.values())
+        elif value and is_array(value):
+            pending.extend(value)
+        else:
+            count += 1
+    return count
+
+
+def _errors(findings: Iterable[Finding], level: Validity) -> list[Finding]:
+    return [item for item in findings if item.level is level and item.severity == "error"]
+
+
+def _joined(problems: Sequence[Finding], typed: Typed) -> list[Finding]:
+    """Return what the schema and the types say, once where they say it of the same place.
+
+    A value that fits several alternatives is a warning where Pydantic chose one: for a union
+    whose discriminator is a function, Pydantic writes a oneOf that it does not mean.
+    """
+    if typed.built and problems and all(item.code == SEVERAL_FIT for item in problems):
+        problems = [replace(item, severity="warning") for item in problems]
+    places = {item.path for item in problems if item.severity == "error"}
+    types = [item for item in typed.findings if item.level is Validity.SCHEMA]
+    return [*problems, *(item for item in types if not _is_told(item, places))]
+
+
+def _is_told(item: Finding, places: set[Pointer]) -> bool:
+    """Return whether the schema has said it, or said better which alternative was meant."""
+    if item.path in places:
+        return True
+    return item.code.endswith("_type") and any(
+        place.startswith(f"{item.path}/") for place in places
+    )
+
+
+def _checked(check: Check, context: CheckContext) -> list[Finding]:
+    """Return what one check says, with what is wrong with the check itself."""
+    findings: list[Finding] = []
+
+    def consume() -> None:
+        # What the user's code yields is not known to be what its annotation promises.
+        said: Iterable[Any] = check(context) or ()
+        for item in said:
+            if isinstance(item, Finding):
+                findings.append(item)
+            else:
+                findings.append(_not_a_finding(check, item))
+
+    error = attempt(consume)
+    if isinstance(error, Exception):
+        findings.append(raised("check", name_of(check), error))
+    return findings
+
+
+def _not_a_finding(check: Check, item: object) -> Finding:
+    return Finding(
+        level=Validity.CONSISTENT,
+        path="",
+        message=f"the check {name_of(check)} gave a {type(item).__name__}; expected a Finding",
+        code="check_gave_no_finding",
+    )
