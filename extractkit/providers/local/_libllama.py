@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from extractkit.errors import UnsupportedError
 from extractkit.providers.local._engine import Logits, Vocabulary
-from extractkit.providers.local._library import Batch, Library, library
+from extractkit.providers.local._library import Batch, Blob, Library, library
 from extractkit.providers.local._sequence import Sequence as Evaluated
 from extractkit.providers.local._sequence import utf8
 
@@ -39,6 +39,8 @@ class LibllamaEngine:
         path: A GGUF file.
         context_tokens: Most tokens of a sequence; None for what the model was trained for.
         threads: Threads that compute.
+        exact_cache: Keep keys and values in 32 bits and sum attention in 32 bits, where the
+            library would use 16. Slower; for comparing engines.
 
     Raises:
         MissingDependencyError: If no package with the library is installed.
@@ -49,7 +51,14 @@ class LibllamaEngine:
 
     name = "libllama"
 
-    def __init__(self, path: Path, *, context_tokens: int | None = None, threads: int = 1) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        context_tokens: int | None = None,
+        threads: int = 1,
+        exact_cache: bool = False,
+    ) -> None:
         self._library = calls = library()
         handles = _Handles(calls)
         self._finalizer = weakref.finalize(self, handles.free)
@@ -64,7 +73,7 @@ class LibllamaEngine:
                 vocabulary_size=self._size,
             )
             handles.context = self._context = _context(
-                calls, handles.model, self._sequence.context_tokens
+                calls, handles.model, self._sequence.context_tokens, exact_cache=exact_cache
             )
         except BaseException:
             self._finalizer()
@@ -185,7 +194,7 @@ def _model(calls: Library, path: Path) -> int:
     return int(model)
 
 
-def _context(calls: Library, model: int, context_tokens: int) -> int:
+def _context(calls: Library, model: int, context_tokens: int, *, exact_cache: bool) -> int:
     """Return a context for one sequence.
 
     n_ctx, n_batch and n_ubatch have been the struct's first fields since 2024; they are read
@@ -194,6 +203,8 @@ def _context(calls: Library, model: int, context_tokens: int) -> int:
     chunk = min(_CHUNK, context_tokens)
     parameters = calls.context_default_params()
     parameters.words[0:3] = (context_tokens, chunk, chunk)
+    if exact_cache:
+        _ask_for_exact_cache(calls, parameters)
     context = calls.init_from_model(model, parameters)
     if not context:
         raise calls.failure(f"llama.cpp cannot make a context of {context_tokens} tokens")
@@ -206,6 +217,25 @@ def _context(calls: Library, model: int, context_tokens: int) -> int:
             f"{(context_tokens, chunk, chunk)} was asked for: its parameters have another layout"
         )
     return int(context)
+
+
+def _ask_for_exact_cache(calls: Library, parameters: Blob) -> None:
+    """Set flash_attn_type, type_k and type_v, which are known by what surrounds them.
+
+    The first is the last of four enums that are -1 by default, the others are both 1 (16-bit
+    floats) and follow two null pointers.
+    """
+    words = list(parameters.words)
+    enums = next((at for at in range(3, 24) if words[at : at + 4] == [0xFFFFFFFF] * 4), None)
+    after = range(0) if enums is None else range(enums + 4, 48)
+    types = next((at for at in after if words[at : at + 6] == [0, 0, 0, 0, 1, 1]), None)
+    if enums is None or types is None:
+        raise UnsupportedError(
+            f"exact_cache: {calls.package} has another layout of its context parameters; use the "
+            "pinned version of the extra 'local'"
+        )
+    parameters.words[enums + 3] = 0
+    parameters.words[types + 4] = parameters.words[types + 5] = 0
 
 
 class _Feed:
