@@ -28,6 +28,7 @@ from extractkit.schema.inject import Injector
 from extractkit.schema.limits import Bounds, InjectedBound
 from extractkit.schema.minimal import shortest_document
 from extractkit.schema.nodes import Node, SchemaTree
+from extractkit.schema.plain import parts_of
 from extractkit.schema.write import write
 
 __all__ = ["BoundedSchema", "Bounds", "InjectedBound", "bound"]
@@ -68,10 +69,8 @@ class BoundedSchema:
                 continue
             for limit in self._limits.get(node, ()):
                 found.extend(_reached(pointer, value, limit))
-            if isinstance(value, dict | list):
-                keys = value if isinstance(value, dict) else range(len(value))
-                steps = [(join(pointer, key), value[key], below(node, key)) for key in keys]
-                pending.extend(reversed(steps))
+            steps = [(join(pointer, key), part, below(node, key)) for key, part in parts_of(value)]
+            pending.extend(reversed(steps))
         return tuple(found)
 
 
@@ -86,7 +85,7 @@ def _is_at(value: JsonValue, limit: InjectedBound) -> bool:
     if limit.keyword == "depth":
         return True  # only what stands on the last level carries this limit
     if limit.keyword in ("maxLength", "maxItems", "maxProperties"):
-        return isinstance(value, str | list | dict) and len(value) >= limit.limit
+        return len(value) >= limit.limit
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     if limit.keyword == "maximum":

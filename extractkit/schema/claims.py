@@ -22,6 +22,7 @@ from extractkit.schema.nodes import (
     StringNode,
     UnionNode,
 )
+from extractkit.schema.plain import parts_of
 
 __all__ = ["Claim", "ClaimKind", "find_claims"]
 
@@ -78,8 +79,7 @@ def find_claims(document: JsonValue, tree: SchemaTree) -> tuple[Claim, ...]:
         pointer, value, known = pending.pop()
         known = _settle(known, value, tree)
         if isinstance(value, dict | list) and value:
-            keys = value if isinstance(value, dict) else range(len(value))
-            steps = [(join(pointer, key), value[key], _step(known, key)) for key in keys]
+            steps = [(join(pointer, key), part, _step(known, key)) for key, part in parts_of(value)]
             pending.extend(reversed(steps))
         else:
             kind = _kind(value, known)

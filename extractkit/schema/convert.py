@@ -14,6 +14,7 @@ from extractkit.paths import JsonValue
 from extractkit.schema.lowerings import Lowering
 from extractkit.schema.match import choose
 from extractkit.schema.nodes import ArrayNode, Node, ObjectNode, SchemaTree, UnionNode
+from extractkit.schema.plain import is_object, parts_of
 
 __all__ = ["below", "lift", "lower", "settle"]
 
@@ -85,8 +86,7 @@ def _convert(value: JsonValue, tree: SchemaTree, apply: _Step) -> JsonValue:
         if settled is None:
             continue
         part = apply(part, settled)
-        part = dict(part) if isinstance(part, dict) else list(part)
-        container[key] = part
-        keys = part if isinstance(part, dict) else range(len(part))
-        pending.extend((part, name, below(settled, name)) for name in keys)
+        copied: Any = dict(part) if is_object(part) else list(part)
+        container[key] = copied
+        pending.extend((copied, name, below(settled, name)) for name, _ in parts_of(copied))
     return holder[0]

@@ -21,6 +21,7 @@ from pydantic_core import core_schema
 
 from extractkit.errors import SchemaError, UsageError
 from extractkit.paths import JsonObject, JsonValue
+from extractkit.schema.plain import is_list, is_object, parts_of
 from extractkit.schema.references import check_depth
 
 __all__ = ["Description", "bare", "describe", "is_type"]
@@ -46,9 +47,9 @@ class Description:
     schema: JsonObject
 
 
-def is_type(target: object) -> bool:
+def is_type(target: Any) -> bool:
     """Whether `target` is a type of some kind, as opposed to a value."""
-    if isinstance(target, type) or target in (Any, typing.NoReturn):
+    if isinstance(target, type) or target is Any:
         return True
     if typing.get_origin(target) is not None:
         return True
@@ -172,27 +173,27 @@ def _possible(schema: JsonObject) -> JsonObject:
     pending: list[JsonValue] = [schema]
     while pending:
         part = pending.pop()
-        if isinstance(part, dict):
-            if isinstance(part.get("propertyNames"), dict):
-                part["propertyNames"] = _as_text(part["propertyNames"], definitions)
+        if is_object(part):
+            names = part.get("propertyNames")
+            if is_object(names):
+                part["propertyNames"] = _as_text(names, definitions)
             for form in ("anyOf", "oneOf"):
-                if isinstance(part.get(form), list):
-                    part[form] = _without_impossible(part[form])
-            pending.extend(part.values())
-        elif isinstance(part, list):
-            pending.extend(part)
+                branches = part.get(form)
+                if is_list(branches):
+                    part[form] = _without_impossible(branches)
+        pending.extend(inner for _, inner in parts_of(part))
     return schema
 
 
 def _without_impossible(branches: list[JsonValue]) -> list[JsonValue]:
-    left = [b for b in branches if not (isinstance(b, dict) and f"{_PREFIX}invalid" in b)]
+    left = [b for b in branches if not (is_object(b) and f"{_PREFIX}invalid" in b)]
     return left or branches
 
 
 def _as_text(names: JsonObject, definitions: JsonObject) -> JsonObject:
     found = definitions.get(str(names.get("$ref", "")).removeprefix("#/$defs/"), names)
     values = found.get("enum", [found["const"]] if "const" in found else None)
-    if not isinstance(values, list) or all(isinstance(value, str) for value in values):
+    if not is_list(values) or all(isinstance(value, str) for value in values):
         return names
     texts = [value if isinstance(value, str) else json.dumps(value) for value in values]
     return {"enum": texts}
@@ -200,11 +201,11 @@ def _as_text(names: JsonObject, definitions: JsonObject) -> JsonObject:
 
 def bare(schema: JsonValue) -> JsonValue:
     """Return `schema` without `x-extractkit-*` facts; the same object where it has none."""
-    if isinstance(schema, list):
+    if is_list(schema):
         parts = [bare(part) for part in schema]
         same = all(part is old for part, old in zip(parts, schema, strict=True))
         return schema if same else parts
-    if not isinstance(schema, dict):
+    if not is_object(schema):
         return schema
     copied = {key: bare(part) for key, part in schema.items() if not key.startswith(_PREFIX)}
     unchanged = len(copied) == len(schema) and all(copied[key] is schema[key] for key in copied)

@@ -94,7 +94,7 @@ DIALECTS: Final[Mapping[str, Dialect]] = MappingProxyType(
                     "uri",
                     "uuid",
                 }
-            ),  # fmt: skip
+            ),
             patterns="linear",
             unique_keys=False,
             notes=(

@@ -145,7 +145,7 @@ class Injector:
         size = self._bounds.max_number
         low = _most(node.minimum, node.exclusive_minimum)
         high = _least(node.maximum, node.exclusive_maximum)
-        limits: dict[str, float] = {}
+        limits: dict[str, Any] = {}
         if low is None:
             limits["minimum"] = -size if high is None else min(-size, math.floor(high) - size)
         if high is None:

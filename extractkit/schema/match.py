@@ -7,7 +7,6 @@ branches exclude each other. It is not the judge of an answer; `checks` is.
 from __future__ import annotations
 
 import datetime
-import json
 import re
 from functools import lru_cache
 from typing import Final
@@ -27,8 +26,9 @@ from extractkit.schema.nodes import (
     StringNode,
     UnionNode,
 )
+from extractkit.schema.plain import is_object, json_key, type_of
 
-__all__ = ["accepts", "admits_null", "are_disjoint", "choose", "json_key", "json_types", "tags"]
+__all__ = ["accepts", "admits_null", "are_disjoint", "choose", "json_types", "tags"]
 
 _ALL: Final = frozenset({"null", "boolean", "number", "string", "array", "object"})
 _NODE_TYPES: Final[dict[type[Node], frozenset[str]]] = {
@@ -44,29 +44,6 @@ _DEPTH: Final = 64
 """How deep a value is looked into before it counts as fitting."""
 
 
-def json_key(value: JsonValue) -> str:
-    """Return a text that is equal for equal JSON values only: 1 is 1.0, and is not true."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, dict | list):
-        items = value.items() if isinstance(value, dict) else enumerate(value)
-        parts = sorted(f"{json.dumps(key)}:{json_key(item)}" for key, item in items)
-        return ("{" if isinstance(value, dict) else "[") + ",".join(parts)
-    return json.dumps(value)
-
-
-def _type_of(value: JsonValue) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int | float):
-        return "number"
-    if isinstance(value, str):
-        return "string"
-    return "array" if isinstance(value, list) else "object"
-
-
 def json_types(node: Node, tree: SchemaTree) -> frozenset[str]:
     """Return the JSON types that a value of `node` may have; integers are numbers."""
     node = tree.resolve(node)
@@ -75,7 +52,7 @@ def json_types(node: Node, tree: SchemaTree) -> frozenset[str]:
     if isinstance(node, AllOfNode):
         return _ALL.intersection(*(json_types(part, tree) for part in node.parts))
     if isinstance(node, ChoiceNode):
-        return frozenset(_type_of(value) for value in node.values)
+        return frozenset(type_of(value) for value in node.values)
     return _NODE_TYPES.get(type(node), _ALL)
 
 
@@ -101,7 +78,7 @@ def accepts(node: Node, value: JsonValue, tree: SchemaTree, depth: int = _DEPTH)
     if isinstance(node, ChoiceNode):
         key = json_key(value)
         return any(json_key(known) == key for known in node.values)
-    if _type_of(value) not in _NODE_TYPES.get(type(node), _ALL):
+    if type_of(value) not in _NODE_TYPES.get(type(node), _ALL):
         return False
     if isinstance(node, NumberNode):
         return _accepts_number(node, value)
@@ -218,7 +195,7 @@ def choose(node: UnionNode, value: JsonValue, tree: SchemaTree) -> Node | None:
     else, for a value that is not valid, the first of its JSON type. "unknown" is UNKNOWN
     wherever that is an alternative.
     """
-    if node.tag is not None and isinstance(value, dict) and node.tag in value:
+    if node.tag is not None and is_object(value) and node.tag in value:
         for branch in node.branches:
             known = tags(branch, tree, required=False).get(node.tag)
             if known is not None and json_key(value[node.tag]) in known:
@@ -227,7 +204,7 @@ def choose(node: UnionNode, value: JsonValue, tree: SchemaTree) -> Node | None:
         found = tree.resolve(branch)
         if isinstance(found, ChoiceNode) and found.unknown and value in found.values:
             return branch
-    kind = _type_of(value)
+    kind = type_of(value)
     near = [branch for branch in node.branches if kind in json_types(branch, tree)]
     if len(near) > 1:
         for branch in near:

@@ -19,6 +19,7 @@ from extractkit.schema.nodes import (
     owners,
     walk_nodes,
 )
+from extractkit.schema.plain import is_object, parts_of
 
 __all__ = ["find_places", "reachable", "refuse_empty_cycles"]
 
@@ -68,12 +69,9 @@ def _kept_names(node: Node) -> set[str]:
     pending = list(node.rest.values())
     while pending:
         value = pending.pop()
-        if isinstance(value, dict):
-            if isinstance(value.get("$ref"), str):
-                names.add(value["$ref"].removeprefix("#/$defs/"))
-            pending.extend(value.values())
-        elif isinstance(value, list):
-            pending.extend(value)
+        if is_object(value) and isinstance(value.get("$ref"), str):
+            names.add(value["$ref"].removeprefix("#/$defs/"))
+        pending.extend(part for _, part in parts_of(value))
     return names
 
 

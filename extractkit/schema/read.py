@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal
 
-from extractkit.errors import SchemaError
 from extractkit.fields import Mark
 from extractkit.paths import JsonObject, JsonValue, Pointer, join
+from extractkit.schema.keywords import Keywords
 from extractkit.schema.match import accepts
 from extractkit.schema.nodes import (
     AllOfNode,
@@ -33,6 +33,7 @@ from extractkit.schema.nodes import (
     UnionNode,
 )
 from extractkit.schema.places import find_places, refuse_empty_cycles
+from extractkit.schema.plain import is_list, is_object, json_key
 from extractkit.schema.references import References, check_depth
 
 __all__ = ["read"]
@@ -41,12 +42,6 @@ _ANNOTATIONS: Final = frozenset(
     {
         "$comment", "contentEncoding", "contentMediaType", "contentSchema", "default",
         "deprecated", "discriminator", "example", "examples", "readOnly", "title", "writeOnly",
-    }
-)  # fmt: skip
-_STRUCTURE: Final = frozenset(
-    {
-        "$anchor", "$defs", "$dynamicAnchor", "$id", "$schema", "$vocabulary", "definitions",
-        "description", "id",
     }
 )  # fmt: skip
 _ASSERTIONS: Final = frozenset(
@@ -70,10 +65,10 @@ _BY_TYPE: Final[Mapping[str, frozenset[str]]] = {
         }
     ),
 }  # fmt: skip
-_TYPES: Final = ("null", "boolean", "integer", "number", "string", "array", "object")
+_UNIONS: Final = ("anyOf", "oneOf")
 _EVERY_TYPE: Final = ("null", "boolean", "number", "string", "array", "object")
-
-_Kind: TypeAlias = "type[Any] | tuple[type[Any], ...]"
+# Up to draft 7 a $ref hides everything that stands beside it.
+_REF_STANDS_ALONE: Final = ("draft-03", "draft-04", "draft-06", "draft-07")
 
 
 def read(schema: JsonValue) -> SchemaTree:
@@ -84,26 +79,23 @@ def read(schema: JsonValue) -> SchemaTree:
             points nowhere or only to itself, or more than 128 levels of nesting.
     """
     check_depth(schema)
-    return _Reader(schema if isinstance(schema, dict) else {}).read_all(schema)
+    return _Reader(schema if is_object(schema) else {}).read_all(schema)
 
 
 class _Reader:
     def __init__(self, schema: JsonObject) -> None:
         self._references = References(schema)
         draft = schema.get("$schema", "")
-        # Up to draft 7 a $ref hides everything that stands beside it.
-        self._ref_stands_alone = isinstance(draft, str) and any(
-            old in draft for old in ("draft-04", "draft-06", "draft-07", "draft-03")
-        )
+        self._ref_stands_alone = any(old in str(draft) for old in _REF_STANDS_ALONE)
         self._base: Pointer = ""
         self._definitions: dict[str, Node | None] = {}
         self._pending: list[tuple[str, JsonValue, Pointer]] = []
-        self._typed: Mapping[str, Callable[[JsonObject, Pointer], Node]] = {
-            "null": lambda _, at: NullNode(pointer=at),
-            "boolean": lambda _, at: BooleanNode(pointer=at),
-            "integer": lambda schema, at: self._number(schema, at, integer=True),
-            "number": lambda schema, at: self._number(schema, at, integer=False),
-            "string": self._string,
+        self._typed: Mapping[str, Callable[[Keywords], Node]] = {
+            "null": lambda keywords: NullNode(pointer=keywords.at),
+            "boolean": lambda keywords: BooleanNode(pointer=keywords.at),
+            "integer": lambda keywords: _number(keywords, integer=True),
+            "number": lambda keywords: _number(keywords, integer=False),
+            "string": _string,
             "array": self._array,
             "object": self._object,
         }
@@ -117,98 +109,61 @@ class _Reader:
             root=root,
             definitions={name: node for name, node in self._definitions.items() if node},
         )
+        tree = replace(tree, places=find_places(tree))
         refuse_empty_cycles(tree)
-        return replace(tree, places=find_places(tree))
-
-    def _fail(self, at: Pointer, message: str) -> SchemaError:
-        pointer = self._base + at
-        return SchemaError(f"{pointer or '(root)'}: {message}", pointer=pointer)
-
-    def _get(self, schema: JsonObject, key: str, kind: _Kind, at: Pointer, want: str) -> Any:
-        value = schema.get(key)
-        if value is None and key not in schema:
-            return None
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise self._fail(at, f'"{key}" is {value!r:.60}, expected {want}')
-        return value
-
-    def _count(self, schema: JsonObject, key: str, at: Pointer) -> int | None:
-        value = self._get(schema, key, (int, float), at, "a whole number of at least 0")
-        if value is None:
-            return None
-        if value < 0 or value != int(value):
-            raise self._fail(at, f'"{key}" is {value!r}, expected a whole number of at least 0')
-        return int(value)
+        return tree
 
     def _node(self, schema: JsonValue, at: Pointer) -> Node:
-        if schema is True:
-            return AnyNode(pointer=at)
-        if schema is False:
-            return NeverNode(pointer=at)
-        if not isinstance(schema, dict):
-            raise self._fail(at, f"found {schema!r:.60}, expected a JSON Schema (object or bool)")
-        if "x-extractkit-invalid" in schema:
+        if isinstance(schema, bool):
+            return AnyNode(pointer=at) if schema else NeverNode(pointer=at)
+        if not is_object(schema):
+            found = Keywords({}, at, self._base)
+            raise found.fail(f"found {schema!r:.60}, expected a JSON Schema (object or bool)")
+        keywords = Keywords(schema, at, self._base)
+        if "x-extractkit-invalid" in keywords:
             reason = schema["x-extractkit-invalid"]
-            raise self._fail(at, f"{reason} cannot come out of a JSON document; use another type")
-        if "$ref" in schema and self._ref_stands_alone:
-            return self._reference(schema, at)
-        parts = self._parts(schema, at)
+            raise keywords.fail(f"{reason} cannot come out of a JSON document; use another type")
+        if "$ref" in keywords and self._ref_stands_alone:
+            return self._reference(keywords)
+        parts = self._parts(keywords)
         if len(parts) == 1:
-            return self._with_meta(parts[0], schema, at)
-        return self._with_meta(AllOfNode(parts=tuple(parts)) if parts else AnyNode(), schema, at)
+            return self._with_meta(parts[0], keywords)
+        node = AllOfNode(parts=tuple(parts)) if parts else AnyNode()
+        return self._with_meta(node, keywords)
 
-    def _parts(self, schema: JsonObject, at: Pointer) -> list[Node]:
+    def _parts(self, keywords: Keywords) -> list[Node]:
         parts: list[Node] = []
-        if "$ref" in schema or "$dynamicRef" in schema:
-            parts.append(self._reference(schema, at))
-        typed = self._typed_part(schema, at)
-        if "enum" in schema or "const" in schema:
-            parts.append(self._choice(schema, typed, at))
+        if "$ref" in keywords or "$dynamicRef" in keywords:
+            parts.append(self._reference(keywords))
+        typed = self._typed_part(keywords)
+        if "enum" in keywords or "const" in keywords:
+            parts.append(_choice(keywords, typed))
         elif typed is not None:
             parts.append(typed)
-        for form in ("anyOf", "oneOf"):
-            if form in schema:
-                parts.append(self._union(schema, form, at))
-        if "allOf" in schema:
-            parts.extend(self._node(part, at) for part in self._list(schema, "allOf", at))
+        parts.extend(self._union(keywords, form) for form in _UNIONS if form in keywords)
+        if "allOf" in keywords:
+            parts.extend(self._node(part, keywords.at) for part in keywords.schemas("allOf"))
         return parts
 
-    def _list(self, schema: JsonObject, key: str, at: Pointer) -> list[JsonValue]:
-        value: list[JsonValue] = self._get(schema, key, list, at, "a list of schemas")
-        if not value:
-            raise self._fail(at, f'"{key}" is empty, expected at least one schema')
-        return value
-
-    def _with_meta(self, node: Node, schema: JsonObject, at: Pointer) -> Node:
+    def _with_meta(self, node: Node, keywords: Keywords) -> Node:
         """Return `node` with what the schema says beside it; what is nearer wins."""
+        schema, at = keywords.schema, keywords.at
         rest = {key: self._rebased(schema[key], at) for key in schema if key in _ASSERTIONS}
         notes = {key: schema[key] for key in schema if key in _ANNOTATIONS}
         return replace(
             node,
             pointer=at,
-            description=self._get(schema, "description", str, at, "a string") or node.description,
-            mark=self._mark(schema, at) or node.mark,
+            description=keywords.text("description") or node.description,
+            mark=_mark(keywords) or node.mark,
             notes={**node.notes, **notes},
             rest={**node.rest, **rest},
         )
 
-    def _mark(self, schema: JsonObject, at: Pointer) -> Mark | None:
-        mark = schema.get("x-extractkit-mark")
-        if mark is None:
-            return None
-        try:
-            return Mark(mark)
-        except ValueError:
-            names = ", ".join(known.value for known in Mark)
-            raise self._fail(
-                at, f'"x-extractkit-mark" is {mark!r}, expected one of {names}'
-            ) from None
-
     def _rebased(self, value: JsonValue, at: Pointer) -> JsonValue:
         """Return a kept keyword whose references use the names of our definitions."""
-        if isinstance(value, list):
+        if is_list(value):
             return [self._rebased(item, at) for item in value]
-        if not isinstance(value, dict):
+        if not is_object(value):
             return value
         copy = {
             key: item
@@ -228,116 +183,80 @@ class _Reader:
             self._pending.append((name, part, self._base + at))
         return name
 
-    def _reference(self, schema: JsonObject, at: Pointer) -> Node:
-        reference = schema.get("$ref", schema.get("$dynamicRef"))
-        return RefNode(pointer=at, name=self._refer(reference, at))
+    def _reference(self, keywords: Keywords) -> Node:
+        schema = keywords.schema
+        reference = schema["$ref"] if "$ref" in schema else schema["$dynamicRef"]
+        return RefNode(pointer=keywords.at, name=self._refer(reference, keywords.at))
 
-    def _union(self, schema: JsonObject, form: Any, at: Pointer) -> Node:
-        discriminator = schema.get("discriminator")
-        tag = discriminator.get("propertyName") if isinstance(discriminator, dict) else None
+    def _union(self, keywords: Keywords, form: Literal["anyOf", "oneOf"]) -> Node:
+        discriminator = keywords.schema.get("discriminator")
+        tag = discriminator.get("propertyName") if is_object(discriminator) else None
+        branches = (self._node(part, keywords.at) for part in keywords.schemas(form))
         return UnionNode(
-            pointer=at,
-            branches=tuple(self._node(part, at) for part in self._list(schema, form, at)),
+            pointer=keywords.at,
+            branches=tuple(branches),
             form=form,
             tag=tag if form == "oneOf" and isinstance(tag, str) else None,
-            decimal=schema.get("x-extractkit-type") == "decimal",
+            decimal=keywords.schema.get("x-extractkit-type") == "decimal",
         )
 
-    def _choice(self, schema: JsonObject, typed: Node | None, at: Pointer) -> Node:
-        values = [schema["const"]] if "const" in schema else schema["enum"]
-        if not isinstance(values, list):
-            raise self._fail(at, f'"enum" is {values!r:.60}, expected a list of values')
-        if "const" in schema and isinstance(schema.get("enum"), list):
-            probe = ChoiceNode(values=tuple(schema["enum"]))
-            values = [value for value in values if accepts(probe, value, _NO_TREE)]
-        if typed is not None:
-            values = [value for value in values if accepts(typed, value, _NO_TREE)]
-        if not values:
-            return NeverNode(pointer=at)
-        unknown = schema.get("x-extractkit-unknown") is True
-        return ChoiceNode(pointer=at, values=tuple(values), unknown=unknown)
-
-    def _typed_part(self, schema: JsonObject, at: Pointer) -> Node | None:
-        names = schema.get("type")
+    def _typed_part(self, keywords: Keywords) -> Node | None:
+        names = keywords.types()
         implied = None
-        if names is None and "type" not in schema:
-            spoken = [name for name, keys in _BY_TYPE.items() if not keys.isdisjoint(schema)]
+        if names is None:
+            spoken = [
+                name for name, keys in _BY_TYPE.items() if not keys.isdisjoint(keywords.schema)
+            ]
             if not spoken:
                 return None
             names = list(_EVERY_TYPE)
             implied = spoken[0] if len(spoken) == 1 else None
-        names = names if isinstance(names, list) else [names]
-        if not names or any(name not in _TYPES for name in names):
-            raise self._fail(
-                at, f'"type" is {schema.get("type")!r:.60}, expected names of JSON types'
-            )
-        if "number" in names:
-            names = [name for name in names if name != "integer"]
-        branches = tuple(self._typed[name](schema, at) for name in dict.fromkeys(names))
+        branches = tuple(self._typed[name](keywords) for name in names)
         if len(branches) == 1:
             return branches[0]
-        return UnionNode(pointer=at, branches=branches, form="types", implied=implied)
+        return UnionNode(pointer=keywords.at, branches=branches, form="types", implied=implied)
 
-    def _number(self, schema: JsonObject, at: Pointer, *, integer: bool) -> Node:
-        def get(key: str) -> Any:
-            return self._get(schema, key, (int, float), at, "a number")
-
-        limits: dict[str, Any] = {}
-        for side, word in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
-            # Draft 4 writes "exclusiveMinimum": true beside "minimum".
-            if isinstance(schema.get(word), bool):
-                limits[f"exclusive_{side}" if schema[word] else side] = get(side)
-            else:
-                limits[side], limits[f"exclusive_{side}"] = get(side), get(word)
-        multiple_of = get("multipleOf")
-        if multiple_of is not None and multiple_of <= 0:
-            raise self._fail(at, f'"multipleOf" is {multiple_of!r}, expected more than 0')
-        return NumberNode(
-            pointer=at,
-            integer=integer,
-            multiple_of=multiple_of,
-            decimals=schema.get("x-extractkit-decimals"),
-            **limits,
-        )
-
-    def _string(self, schema: JsonObject, at: Pointer) -> Node:
-        return StringNode(
-            pointer=at,
-            min_length=self._count(schema, "minLength", at) or 0,
-            max_length=self._count(schema, "maxLength", at),
-            pattern=self._get(schema, "pattern", str, at, "a regular expression"),
-            format=self._get(schema, "format", str, at, "a string"),
-            offset=schema.get("x-extractkit-offset", "optional"),
-        )
-
-    def _array(self, schema: JsonObject, at: Pointer) -> Node:
-        prefix, items = schema.get("prefixItems", []), schema.get("items", True)
-        if isinstance(items, list):  # the form before 2020-12
+    def _array(self, keywords: Keywords) -> Node:
+        schema, at = keywords.schema, keywords.at
+        items: JsonValue = schema.get("items", True)
+        prefix: list[JsonValue] = []
+        if is_list(items):  # the form before 2020-12
             prefix, items = items, schema.get("additionalItems", True)
-        if not isinstance(prefix, list):
-            raise self._fail(at, f'"prefixItems" is {prefix!r:.60}, expected a list of schemas')
+        elif "prefixItems" in keywords:
+            prefix = keywords.schemas("prefixItems")
         return ArrayNode(
             pointer=at,
             prefix=tuple(self._node(part, join(at, i)) for i, part in enumerate(prefix)),
             items=self._node(items, join(at, "*")),
-            min_items=self._count(schema, "minItems", at) or 0,
-            max_items=self._count(schema, "maxItems", at),
-            unique=self._get(schema, "uniqueItems", bool, at, "true or false") or False,
+            min_items=keywords.count("minItems") or 0,
+            max_items=keywords.count("maxItems"),
+            unique=keywords.flag("uniqueItems"),
         )
 
-    def _object(self, schema: JsonObject, at: Pointer) -> Node:
-        declared = self._get(schema, "properties", dict, at, "an object of schemas") or {}
-        patterns = self._get(schema, "patternProperties", dict, at, "an object of schemas") or {}
-        required = schema.get("required", [])
-        if isinstance(required, bool):  # draft 3 says it at the property
-            required = []
-        if not isinstance(required, list) or not all(isinstance(key, str) for key in required):
-            raise self._fail(at, f'"required" is {required!r:.60}, expected a list of keys')
-        stated = "additionalProperties" in schema
+    def _object(self, keywords: Keywords) -> Node:
+        schema, at = keywords.schema, keywords.at
         extra = self._node(schema.get("additionalProperties", True), join(at, "*"))
-        wanted = set(required)
+        names = schema.get("propertyNames")
+        return ObjectNode(
+            pointer=at,
+            properties=self._properties(keywords, extra),
+            patterns=tuple(
+                (pattern, self._node(part, join(at, "*")))
+                for pattern, part in keywords.mapping("patternProperties").items()
+            ),
+            extra=extra,
+            extra_stated="additionalProperties" in keywords,
+            names=None if names is None else self._node(names, join(at, "*")),
+            min_properties=keywords.count("minProperties") or 0,
+            max_properties=keywords.count("maxProperties"),
+        )
+
+    def _properties(self, keywords: Keywords, extra: Node) -> tuple[Property, ...]:
+        at = keywords.at
+        declared = keywords.mapping("properties")
+        required = dict.fromkeys(keywords.names())
         properties = [
-            Property(name=name, node=self._node(part, join(at, name)), required=name in wanted)
+            Property(name=name, node=self._node(part, join(at, name)), required=name in required)
             for name, part in declared.items()
         ]
         properties.extend(
@@ -347,22 +266,71 @@ class _Reader:
                 required=True,
                 declared=False,
             )
-            for name in dict.fromkeys(required)
+            for name in required
             if name not in declared
         )
-        names = schema.get("propertyNames")
-        return ObjectNode(
-            pointer=at,
-            properties=tuple(properties),
-            patterns=tuple(
-                (pattern, self._node(part, join(at, "*"))) for pattern, part in patterns.items()
-            ),
-            extra=extra,
-            extra_stated=stated,
-            names=None if names is None else self._node(names, join(at, "*")),
-            min_properties=self._count(schema, "minProperties", at) or 0,
-            max_properties=self._count(schema, "maxProperties", at),
-        )
+        return tuple(properties)
+
+
+def _mark(keywords: Keywords) -> Mark | None:
+    mark = keywords.schema.get("x-extractkit-mark")
+    if mark is None:
+        return None
+    try:
+        return Mark(mark)
+    except ValueError:
+        names = ", ".join(known.value for known in Mark)
+        raise keywords.fail(f'"x-extractkit-mark" is {mark!r}, expected {names}') from None
+
+
+def _choice(keywords: Keywords, typed: Node | None) -> Node:
+    schema = keywords.schema
+    values: list[JsonValue] = [schema["const"]] if "const" in keywords else []
+    if "enum" in keywords:
+        listed = schema["enum"]
+        if not is_list(listed):
+            raise keywords.fail(f'"enum" is {listed!r:.60}, expected a list of values')
+        only = {json_key(value) for value in values}
+        values = [value for value in listed if not only or json_key(value) in only]
+    if typed is not None:
+        values = [value for value in values if accepts(typed, value, _NO_TREE)]
+    if not values:
+        return NeverNode(pointer=keywords.at)
+    unknown = schema.get("x-extractkit-unknown") is True
+    return ChoiceNode(pointer=keywords.at, values=tuple(values), unknown=unknown)
+
+
+def _number(keywords: Keywords, *, integer: bool) -> Node:
+    limits: dict[str, Any] = {}
+    for side, word in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
+        # Draft 4 writes "exclusiveMinimum": true beside "minimum".
+        if isinstance(keywords.schema.get(word), bool):
+            excluded = f"exclusive_{side}" if keywords.schema[word] else side
+            limits[excluded] = keywords.number(side)
+        else:
+            limits[side] = keywords.number(side)
+            limits[f"exclusive_{side}"] = keywords.number(word)
+    step = keywords.number("multipleOf")
+    if step is not None and step <= 0:
+        raise keywords.fail(f'"multipleOf" is {step!r}, expected more than 0')
+    return NumberNode(
+        pointer=keywords.at,
+        integer=integer,
+        multiple_of=step,
+        decimals=keywords.count("x-extractkit-decimals"),
+        **limits,
+    )
+
+
+def _string(keywords: Keywords) -> Node:
+    return StringNode(
+        pointer=keywords.at,
+        min_length=keywords.count("minLength") or 0,
+        max_length=keywords.count("maxLength"),
+        pattern=keywords.text("pattern"),
+        format=keywords.text("format"),
+        offset=keywords.schema.get("x-extractkit-offset", "optional"),
+    )
 
 
 _NO_TREE: Final = SchemaTree(root=AnyNode())

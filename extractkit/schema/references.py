@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 from extractkit.errors import SchemaError
 from extractkit.paths import JsonObject, JsonValue, Pointer, join, split
+from extractkit.schema.plain import is_list, is_object, parts_of
 
 __all__ = ["References", "check_depth"]
 
@@ -34,13 +35,11 @@ def check_depth(schema: JsonValue) -> None:
                 'as "$defs" and refer to them',
                 pointer=join("", *path[:6]),
             )
-        if isinstance(value, dict):
-            for key, item in value.items():
-                if not isinstance(key, str):
+        if isinstance(value, dict | list):
+            for key, item in parts_of(value):
+                if isinstance(value, dict) and not isinstance(key, str):
                     _refuse(key, path)
-                pending.append((item, (*path, key)))
-        elif isinstance(value, list):
-            pending.extend((item, (*path, str(index))) for index, item in enumerate(value))
+                pending.append((item, (*path, str(key))))
         elif value is not None and not isinstance(value, bool | int | float | str):
             _refuse(value, path)
 
@@ -103,9 +102,9 @@ class References:
     def _get(self, place: Pointer, reference: str, at: Pointer) -> JsonValue:
         here: JsonValue = self._schema
         for token in split(place):
-            if isinstance(here, dict) and token in here:
+            if is_object(here) and token in here:
                 here = here[token]
-            elif isinstance(here, list) and token.isdecimal() and int(token) < len(here):
+            elif is_list(here) and token.isdecimal() and int(token) < len(here):
                 here = here[int(token)]
             else:
                 raise _dangling(reference, at)
@@ -134,12 +133,10 @@ def _anchors(schema: JsonValue) -> Iterator[tuple[str, Pointer]]:
     pending: list[tuple[JsonValue, Pointer]] = [(schema, "")]
     while pending:
         value, place = pending.pop()
-        if isinstance(value, dict):
+        if is_object(value):
             for keyword in ("$anchor", "$dynamicAnchor"):
                 if isinstance(value.get(keyword), str):
                     yield value[keyword], place
             if isinstance(value.get("$id"), str) and value["$id"].startswith("#"):
                 yield value["$id"][1:], place
-            pending.extend((item, join(place, key)) for key, item in value.items())
-        elif isinstance(value, list):
-            pending.extend((item, join(place, index)) for index, item in enumerate(value))
+        pending.extend((item, join(place, key)) for key, item in parts_of(value))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -32,7 +32,7 @@ class Scope:
     tree: SchemaTree
     report: Report
     owner: str = ""
-    ambiguous: frozenset[tuple[str, Pointer]] = field(default_factory=frozenset)
+    ambiguous: frozenset[tuple[str, Pointer]] = frozenset()
 
     def lose(self, node: Node, keyword: str, why: str) -> None:
         """Note that `keyword` is not enforced at `node`."""

@@ -169,13 +169,13 @@ class _Trimmer:
         return trimmed
 
     def _union(self, node: UnionNode) -> Node:
-        left = tuple(branch for branch in node.branches if not _is_never(branch))
+        left = [branch for branch in node.branches if not _is_never(branch)]
         if len(left) == len(node.branches):
             return node
         if not left:
             return NeverNode(pointer=node.pointer)
         if len(left) > 1:
-            return replace(node, branches=left)
+            return replace(node, branches=tuple(left))
         only = replace(left[0], description=node.description or left[0].description)
         self._cut.add(only)
         return only

@@ -27,6 +27,7 @@ from extractkit.schema.nodes import (
     StringNode,
     UnionNode,
 )
+from extractkit.schema.plain import is_object
 
 __all__ = ["write"]
 
@@ -36,7 +37,7 @@ _EVERY_TYPE: Final = frozenset({"null", "boolean", "number", "string", "array", 
 def write(tree: SchemaTree, dialect: Dialect) -> JsonObject:
     """Return the JSON Schema of `tree`, with its definitions under "$defs"."""
     root = _write(tree.root, dialect)
-    schema: JsonObject = root if isinstance(root, dict) else {"not": {}}
+    schema: JsonObject = root if is_object(root) else {"not": {}}
     if tree.definitions:
         schema = {
             **schema,

@@ -33,6 +33,7 @@ from extractkit.schema.nodes import (
     owners,
     walk_nodes,
 )
+from extractkit.schema.plain import is_object
 from extractkit.schema.scope import Scope
 
 __all__ = ["find_ambiguous", "lift", "lower", "lower_value"]
@@ -120,7 +121,7 @@ def _always_written(prop: Property, scope: Scope) -> Property:
 
 def lower_value(value: JsonValue, node: Node) -> JsonValue:
     """Return `value` with null for each absent key."""
-    if not (isinstance(node, ObjectNode) and isinstance(value, dict)):
+    if not (isinstance(node, ObjectNode) and is_object(value)):
         return value
     absent = {
         prop.name: None
@@ -132,7 +133,7 @@ def lower_value(value: JsonValue, node: Node) -> JsonValue:
 
 def lift(value: JsonValue, node: Node) -> JsonValue:
     """Return `value` without the keys whose null stands for absence."""
-    if not (isinstance(node, ObjectNode) and isinstance(value, dict)):
+    if not (isinstance(node, ObjectNode) and is_object(value)):
         return value
     absent = {
         prop.name

@@ -13,6 +13,7 @@ from dataclasses import replace
 from extractkit.fields import Mark
 from extractkit.paths import JsonValue
 from extractkit.schema.nodes import Node, ObjectNode, UnionNode
+from extractkit.schema.plain import is_object
 from extractkit.schema.scope import Scope, same
 
 __all__ = ["lift", "lower", "lower_value"]
@@ -42,7 +43,7 @@ def _is_reasoning(node: Node) -> bool:
 
 def lower_value(value: JsonValue, node: Node) -> JsonValue:
     """Return `value` with its keys in the order of `node`, undeclared ones last."""
-    if not (isinstance(node, ObjectNode) and isinstance(value, dict)):
+    if not (isinstance(node, ObjectNode) and is_object(value)):
         return value
     names: list[str] = [prop.name for prop in node.properties if prop.name in value]
     if list(value)[: len(names)] == names:

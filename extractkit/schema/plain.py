@@ -1,0 +1,52 @@
+"""Questions about plain JSON values, typed for both checkers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TypeGuard
+
+from extractkit.paths import JsonObject, JsonValue
+
+__all__ = ["is_list", "is_object", "json_key", "parts_of", "type_of"]
+
+
+def is_object(value: JsonValue) -> TypeGuard[JsonObject]:
+    """Whether `value` is a JSON object."""
+    return isinstance(value, dict)
+
+
+def is_list(value: JsonValue) -> TypeGuard[list[JsonValue]]:
+    """Whether `value` is a JSON array."""
+    return isinstance(value, list)
+
+
+def parts_of(value: JsonValue) -> Iterator[tuple[str | int, JsonValue]]:
+    """Yield (key or position, part) of a container; nothing for a scalar."""
+    if is_object(value):
+        yield from value.items()
+    elif is_list(value):
+        yield from enumerate(value)
+
+
+def type_of(value: JsonValue) -> str:
+    """Return the JSON type of `value`: null, boolean, number, string, array or object."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int | float):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    return "array" if isinstance(value, list) else "object"
+
+
+def json_key(value: JsonValue) -> str:
+    """Return a text that is equal for equal JSON values only: 1 is 1.0, and is not true."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, dict | list):
+        parts = sorted(f"{json.dumps(key)}:{json_key(item)}" for key, item in parts_of(value))
+        return ("{" if isinstance(value, dict) else "[") + ",".join(parts)
+    return json.dumps(value)
