@@ -8,6 +8,7 @@ Outlines and llguidance. This room knows no target, strategy or check.
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 import weakref
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -41,7 +42,7 @@ class Local:
     at a time. Answers do not depend on the order in which they are asked for.
 
     Thread-safe, and usable from several event loops. Pickling gives an equal object that has
-    loaded nothing. It must not be used on both sides of a fork.
+    loaded nothing, and so does a fork, in the child.
 
     Args:
         model: None for the embedded model, or its name, or the path of a .gguf file.
@@ -71,9 +72,13 @@ class Local:
         self._engine: EngineName = engine
         self._context_tokens = context_tokens
         self._threads = threads
+        self._closed = False
+        self._start_unloaded()
+        _alive[id(self)] = self
+
+    def _start_unloaded(self) -> None:
         self._lock = threading.Lock()
         self._loading = threading.Lock()
-        self._closed = False
         self._lease: Lease | None = None
         self._worker: ThreadPoolExecutor | None = None
 
@@ -141,9 +146,9 @@ class Local:
                 return answer.result()
             raise patience.expired()
         finally:
-            if not answer.done():
-                patience.cancel()
-                answer.cancel()
+            patience.cancel()
+            if not answer.cancel():
+                answer.exception()  # read here, else asyncio reports it as lost
 
     def close(self) -> None:
         """Release the model; it is unloaded when nobody in this process uses it any more.
@@ -227,6 +232,19 @@ class Local:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickle, self._settings()
+
+
+_alive: weakref.WeakValueDictionary[int, Local] = weakref.WeakValueDictionary()
+
+
+def _forget_parent() -> None:
+    """In a forked child: no provider has loaded anything, and no lock is held."""
+    for provider in _alive.values():
+        provider._start_unloaded()  # pyright: ignore[reportPrivateUsage]  # of this very class
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_parent)
 
 
 def _unpickle(

@@ -70,7 +70,7 @@ class PromptMemory:
 
         Args:
             stable: The stable part of a prompt.
-            check: Called between pieces; may raise to end the work.
+            check: Called before each piece; may raise to end the work.
         """
         size = len(stable)
         # Only a part that was itself evaluated from the start, in the same pieces, is the same.
@@ -86,17 +86,17 @@ class PromptMemory:
 
     def feed(self, tokens: Sequence[int], check: Callable[[], None]) -> Logits:
         """Append `tokens` (at least one) and return the logits after the last."""
-        whole = False
-        try:
-            for start in range(0, len(tokens) - _PIECE, _PIECE):
-                self.engine.evaluate(tokens[start : start + _PIECE])
-                check()
-            tail = (len(tokens) - 1) // _PIECE * _PIECE
-            logits = self.engine.evaluate(tokens[tail:])
-            whole = True
-        finally:
-            if not whole:
-                self._stable = ()
+        last = (len(tokens) - 1) // _PIECE * _PIECE
+        for start in range(0, last, _PIECE):
+            check()
+            self._evaluate(tokens[start : start + _PIECE])
+        check()
+        return self._evaluate(tokens[last:])
+
+    def _evaluate(self, tokens: Sequence[int]) -> Logits:
+        trusted, self._stable = self._stable, ()  # nothing is, if the engine fails half-way
+        logits = self.engine.evaluate(tokens)
+        self._stable = trusted
         return logits
 
 
@@ -123,7 +123,7 @@ def decode(
         batch_forced: Append what the grammar forces without asking the model, and feed it
             together with the last chosen token. False asks for every token (for comparison).
         top_logprobs: How many alternatives to record for each token; None records nothing.
-        check: Called once per token and between pieces of the prompt; may raise to end the work.
+        check: Called before each token and each piece of the prompt; may raise to end the work.
 
     Raises:
         ProviderError: If the engine or the matcher fails, or the logits are not finite.

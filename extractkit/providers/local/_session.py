@@ -7,10 +7,11 @@ at once, and grammars and the prompt's stable part serve all.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from extractkit.errors import UsageError
 from extractkit.messages import ModelRequest, ModelResponse, StopReason, Usage
@@ -198,7 +199,7 @@ class Lease:
 def lease(
     model: str | None,
     *,
-    engine: Literal["auto", "libllama", "numpy"],
+    engine: _load.EngineName,
     context_tokens: int | None,
     threads: int,
 ) -> Lease:
@@ -215,7 +216,9 @@ def lease(
         with _lock:
             entry = _entries.get(id(opened.engine))
             if entry is None:
-                entry = _Entry(Session(opened.engine, facts=opened.facts, name=opened.name))
+                entry = _Entry(
+                    Session(opened.engine, facts=opened.facts, name=f"local:{opened.name}")
+                )
             share = Lease(entry)
             entry.closers.append(opened.close)
             _entries[id(opened.engine)] = entry
@@ -223,3 +226,14 @@ def lease(
         opened.close()
         raise
     return share
+
+
+def _forget_parent() -> None:
+    """In a forked child: the parent's models stay the parent's, and so do its locks."""
+    global _lock
+    _lock = threading.RLock()
+    _entries.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_parent)

@@ -158,6 +158,14 @@ def test_a_mask_without_a_legal_token_is_an_error(compiler, monkeypatch):
             "look-around",
         ),
         (
+            {
+                "type": "object",
+                "properties": {"free": True, "x": {"anyOf": [True, {"uniqueItems": True}]}},
+            },
+            "/properties/x/anyOf/1",
+            "uniqueItems",
+        ),
+        (
             {"type": "object", "properties": {"a": {"enum": []}}, "required": ["a"]},
             "",
             "required property 'a' is unsatisfiable",
