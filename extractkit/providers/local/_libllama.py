@@ -26,6 +26,7 @@ __all__ = ["LibllamaEngine"]
 _CHUNK = 512  # tokens in one call of llama_decode
 _NOT_TEXT = 0b1011  # llama_token_attr: unknown, unused, control
 _LONGEST_PIECE = 256
+_END_KEY = b"tokenizer.ggml.eos_token_id"
 
 
 class LibllamaEngine:
@@ -274,15 +275,14 @@ class _Words:
 
     def __init__(self, calls: Library, model: int) -> None:
         self._calls = calls
+        self._model = model
         self._handle = calls.model_get_vocab(model)
 
     def vocabulary(self, path: Path) -> Vocabulary:
         """Return all tokens."""
         calls, handle = self._calls, self._handle
         size = calls.vocab_n_tokens(handle)
-        eos = calls.vocab_eos(handle)
-        if not 0 <= eos < size:
-            raise UnsupportedError(f"{path} names no token that ends an answer")
+        eos = self._end(path, size)
         get_attribute = calls.vocab_get_attr
         control = {token for token in range(size) if get_attribute(handle, token) & _NOT_TEXT}
         buffer = ctypes.create_string_buffer(_LONGEST_PIECE)
@@ -297,6 +297,18 @@ class _Words:
             else:
                 pieces.append(buffer.raw[:length])
         return Vocabulary(pieces=tuple(pieces), eos_id=eos, control_ids=frozenset({*control, eos}))
+
+    def _end(self, path: Path, size: int) -> int:
+        """Return the token that the file names; the library would make one up without."""
+        text = ctypes.create_string_buffer(16)
+        length = self._calls.model_meta_val_str(self._model, _END_KEY, text, len(text))
+        eos = int(self._calls.vocab_eos(self._handle))
+        if length < 0 or text.value != str(eos).encode() or not 0 <= eos < size:
+            raise UnsupportedError(
+                f"{path} names no token that ends an answer ({_END_KEY.decode()}); use a file "
+                "that does"
+            )
+        return eos
 
     def tokenize(self, text: bytes, *, control: bool) -> list[int]:
         """Return the ids of `text`."""

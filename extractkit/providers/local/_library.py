@@ -38,6 +38,10 @@ _Flag = ctypes.c_bool
 _LogCallback = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, _Pointer)
 
 
+# The library keeps a pointer to its log callback, so callbacks live as long as the process.
+_callbacks: list[object] = []
+
+
 class Blob(ctypes.Structure):
     """A parameter struct of any release; the real ones have less than 200 bytes."""
 
@@ -67,6 +71,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "llama_model_load_from_file": (_Pointer, (ctypes.c_char_p, Blob)),
     "llama_model_free": (None, (_Pointer,)),
     "llama_model_get_vocab": (_Pointer, (_Pointer,)),
+    "llama_model_meta_val_str": (_Int, (_Pointer, ctypes.c_char_p, _Pointer, ctypes.c_size_t)),
     "llama_model_n_ctx_train": (_Int, (_Pointer,)),
     "llama_model_quantize_default_params": (Blob, ()),
     "llama_model_quantize": (_Uint, (ctypes.c_char_p, ctypes.c_char_p, _Pointer)),
@@ -120,9 +125,9 @@ class Library:
             ) from error
         self.package = place.package
         self._complaints: deque[str] = deque(maxlen=4)
-        # The callback must live as long as the library can call it: as long as the process.
-        self._log = _LogCallback(self._hear)
-        self._handle.llama_log_set(self._log, None)
+        log = _LogCallback(self._hear)
+        _callbacks.append(log)
+        self._handle.llama_log_set(log, None)
         self._handle.llama_backend_init()
         if place.cpu_plugin is not None:
             self._handle.ggml_backend_load(os.fsencode(place.cpu_plugin))

@@ -160,7 +160,8 @@ def verify(path: Path) -> str:
     """Return the SHA-256 of `path` in hexadecimal, after checking that the file is whole.
 
     The embedded model's files, where `pull` and the wheel put them, must have the known size and
-    digest; any other GGUF file must be long enough for what its head announces. Linear in the file's size: 0.1 to 0.3 s for 140 MB.
+    digest; any other GGUF file must be long enough for what its head announces. Linear in the
+    file's size: 0.1 to 0.3 s for 140 MB.
 
     Raises:
         UsageError: If it is no GGUF file, or is cut short.
