@@ -194,6 +194,8 @@ class Local:
         try:
             from extractkit.providers.local import _session
         except ModuleNotFoundError as error:
+            if (error.name or "").startswith("extractkit"):
+                raise
             raise MissingDependencyError.for_feature(
                 "the local model", package=error.name or "llguidance", extra="local"
             ) from error

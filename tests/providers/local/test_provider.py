@@ -193,10 +193,22 @@ class TestAsAValue:
         done = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True)
         assert done.stdout.split() == ["child", "True", "2", "parent", "0", "1"], done.stderr
 
-    def test_a_missing_package_is_named_with_the_install_line(self, monkeypatch):
-        monkeypatch.setitem(sys.modules, "extractkit.providers.local._session", None)
-        monkeypatch.delattr("extractkit.providers.local._session")
-        with pytest.raises(MissingDependencyError, match=r'pip install "extractkit\[local\]"'):
+    def test_a_missing_package_is_named_with_the_install_line(self, serve, monkeypatch):
+        serve(ByteEngine(ANSWER))
+        for name in ("_session", "_decoding", "_constraint"):
+            full = f"extractkit.providers.local.{name}"
+            monkeypatch.delitem(sys.modules, full)
+            monkeypatch.delattr(full)
+        monkeypatch.setitem(sys.modules, "llguidance", None)
+        with pytest.raises(MissingDependencyError, match=r"extractkit\[local\]") as caught:
+            Local().complete(asked())
+        assert caught.value.package == "llguidance"
+
+    def test_a_file_of_this_package_that_is_missing_is_no_missing_package(self, monkeypatch):
+        full = "extractkit.providers.local._session"
+        monkeypatch.setitem(sys.modules, full, None)
+        monkeypatch.delattr(full)
+        with pytest.raises(ModuleNotFoundError, match="_session"):
             Local().complete(asked())
 
 
