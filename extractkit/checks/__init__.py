@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from extractkit import grounding as source
 from extractkit.checks._call import attempt, name_of, raised
@@ -24,9 +24,7 @@ from extractkit.checks._types import Typed
 from extractkit.checks._words import SEVERAL_FIT
 from extractkit.paths import JsonValue, Pointer, is_array, is_object
 from extractkit.results import Finding, Grounding, LevelCount, Span, Validity
-
-if TYPE_CHECKING:
-    from extractkit.schema import CompiledSchema
+from extractkit.schema import CompiledSchema
 
 __all__ = ["Check", "CheckContext", "Outcome", "run"]
 
@@ -113,8 +111,10 @@ def run(
         if decoded:
             findings += decoded
             problems = target.judge.findings(document)
-    typed = target.validate(document, conforms=not _errors(problems, Validity.SCHEMA))
-    findings += _joined(problems, typed)
+    told = {item.path for item in _errors(problems, Validity.SCHEMA)}
+    typed = target.validate(document, told=told)
+    findings += _without_choices(problems) if target.is_typed and typed.built else problems
+    findings += [item for item in typed.findings if item.level is Validity.SCHEMA]
     conforms = not _errors(findings, Validity.SCHEMA)
     findings += [item for item in typed.findings if item.level is Validity.CONSISTENT]
     levels = {Validity.SYNTAX: LevelCount(checked=1)}
@@ -185,26 +185,15 @@ def _errors(findings: Iterable[Finding], level: Validity) -> list[Finding]:
     return [item for item in findings if item.level is level and item.severity == "error"]
 
 
-def _joined(problems: Sequence[Finding], typed: Typed) -> list[Finding]:
-    """Return what the schema and the types say, once where they say it of the same place.
+def _without_choices(problems: Sequence[Finding]) -> list[Finding]:
+    """Return the problems with a document that Pydantic takes.
 
-    A value that fits several alternatives is a warning where Pydantic chose one: for a union
-    whose discriminator is a function, Pydantic writes a oneOf that it does not mean.
+    A value that fits several alternatives is only a warning where nothing else is wrong: for a
+    union whose discriminator is a function, Pydantic writes a oneOf that it does not mean.
     """
-    if typed.built and problems and all(item.code == SEVERAL_FIT for item in problems):
-        problems = [replace(item, severity="warning") for item in problems]
-    places = {item.path for item in problems if item.severity == "error"}
-    types = [item for item in typed.findings if item.level is Validity.SCHEMA]
-    return [*problems, *(item for item in types if not _is_told(item, places))]
-
-
-def _is_told(item: Finding, places: set[Pointer]) -> bool:
-    """Return whether the schema has said it, or said better which alternative was meant."""
-    if item.path in places:
-        return True
-    return item.code.endswith("_type") and any(
-        place.startswith(f"{item.path}/") for place in places
-    )
+    if all(item.code == SEVERAL_FIT for item in problems):
+        return [replace(item, severity="warning") for item in problems]
+    return list(problems)
 
 
 def _checked(check: Check, context: CheckContext) -> list[Finding]:

@@ -180,7 +180,7 @@ def _py_validator(schema: JsonObject, formats: _Formats) -> Any:
     checker: Any = FormatChecker(formats=())
     for name in _FORMATS:
         checker.checks(name)(formats.get(name) or _native(name))
-    extended = tools.extend(draft, {"pattern": _pattern})
+    extended = tools.extend(draft, {"pattern": _pattern, "properties": _properties})
     # A registry of its own: without one, jsonschema fetches what the schema refers to.
     return extended(schema, format_checker=checker, registry=REGISTRY)
 
@@ -199,3 +199,16 @@ def _pattern(validator: Any, pattern: str, value: JsonValue, schema: JsonObject)
     del schema
     if validator.is_type(value, "string") and not _searcher(pattern)(value):
         yield ValidationError(f"{value!r} does not match {pattern!r}")
+
+
+def _properties(
+    validator: Any, properties: JsonObject, value: JsonValue, schema: JsonObject
+) -> Iterator[Any]:
+    """Report as jsonschema does, but for `false`, of which it forgets the place."""
+    del schema
+    if not validator.is_type(value, "object"):
+        return
+    for name, below in properties.items():
+        if name in value:
+            rule: JsonValue = {"not": {}} if below is False else below
+            yield from validator.descend(value[name], rule, path=name, schema_path=name)

@@ -1,61 +1,61 @@
-"""What is prepared once for each compiled target, and kept for the next answer."""
+"""What is prepared once for each compiled target, and kept as long as that is."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections.abc import Set
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from pydantic import TypeAdapter
 
 from extractkit.checks._judge import Judge
 from extractkit.checks._types import Typed, count_validators, validate
-from extractkit.paths import JsonValue
-
-if TYPE_CHECKING:
-    from extractkit.schema import CompiledSchema
+from extractkit.paths import JsonValue, Pointer
+from extractkit.schema import CompiledSchema
 
 __all__ = ["Target", "target_of"]
 
-_KEPT: Final = 64
-_targets: OrderedDict[int, Target] = OrderedDict()
-_lock: Final = Lock()
-
 
 class Target:
-    """A compiled target with its judge.
+    """A compiled target's judge and types. It does not hold the compiled target itself.
 
     Attributes:
-        compiled: What it was made for.
         judge: The user's JSON Schema as a judge.
         validators: How many validators the user's own code has in it.
     """
 
     def __init__(self, compiled: CompiledSchema) -> None:
-        self.compiled = compiled
-        self.judge = Judge(compiled.user_schema, typed=compiled.adapter is not None)
-        self.validators = count_validators(compiled.adapter) if compiled.adapter else 0
+        self._adapter: TypeAdapter[Any] | None = compiled.adapter
+        self.judge = Judge(compiled.user_schema, typed=self._adapter is not None)
+        self.validators = count_validators(self._adapter) if self._adapter else 0
 
-    def validate(self, document: JsonValue, *, conforms: bool) -> Typed:
+    @property
+    def is_typed(self) -> bool:
+        """Whether Pydantic judges the types, which a JSON Schema target has none of."""
+        return self._adapter is not None
+
+    def validate(self, document: JsonValue, *, told: Set[Pointer]) -> Typed:
         """Return the typed value; for a JSON Schema target the document is the value."""
-        if self.compiled.adapter is None:
+        if self._adapter is None:
             return Typed(value=document, built=True)
-        return validate(self.compiled.adapter, document, conforms=conforms)
+        return validate(self._adapter, document, told=told)
+
+
+_targets: Final[WeakKeyDictionary[CompiledSchema, Target]] = WeakKeyDictionary()
+_lock: Final = Lock()
 
 
 def target_of(compiled: CompiledSchema) -> Target:
-    """Return the prepared target, made at most once for each of the last 64 in use.
+    """Return what is prepared for `compiled`; safe between threads.
 
     Raises:
         SchemaError: If no validator can read the target's JSON Schema.
     """
-    key = id(compiled)
     with _lock:
-        target = _targets.get(key)
-        if target is not None and target.compiled is compiled:
-            _targets.move_to_end(key)
-            return target
-    target = Target(compiled)
-    with _lock:
-        _targets[key] = target
-        while len(_targets) > _KEPT:
-            _targets.popitem(last=False)
+        target = _targets.get(compiled)
+    if target is None:
+        target = Target(compiled)
+        with _lock:
+            target = _targets.setdefault(compiled, target)
     return target

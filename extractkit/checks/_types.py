@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeGuard, get_args
 
@@ -45,7 +45,9 @@ class Typed:
     findings: tuple[Finding, ...] = ()
 
 
-def validate(adapter: TypeAdapter[Any], document: JsonValue, *, conforms: bool) -> Typed:
+def validate(
+    adapter: TypeAdapter[Any], document: JsonValue, *, told: Set[Pointer] = frozenset()
+) -> Typed:
     """Return Pydantic's reading of `document` as JSON.
 
     Strict mode comes first, so that validators run once where nothing is amiss.
@@ -53,22 +55,25 @@ def validate(adapter: TypeAdapter[Any], document: JsonValue, *, conforms: bool) 
     Args:
         adapter: The target.
         document: Plain JSON.
-        conforms: Whether it conforms to the target's JSON Schema.
+        told: Places where the JSON Schema already objects; what Pydantic says of the same is
+            left out.
     """
     try:
         text = json.dumps(document)
     except (RecursionError, ValueError, TypeError) as error:
         message = f"the document cannot be written as JSON: {error}"
         return Typed(findings=(_finding(Validity.SCHEMA, "", message, "not_json"),))
-    strict = attempt(lambda: adapter.validate_json(text, strict=True)) if conforms else None
-    if conforms and not isinstance(strict, Exception):
-        return Typed(value=strict, built=True)
-    refused = _findings(strict, document, adapter) if isinstance(strict, Exception) else []
-    if refused and all(item.level is Validity.CONSISTENT for item in refused):
-        return Typed(findings=tuple(refused))
+    refused: list[Finding] = []
+    if not told:
+        strict = attempt(lambda: adapter.validate_json(text, strict=True))
+        if not isinstance(strict, Exception):
+            return Typed(value=strict, built=True)
+        refused = _findings(strict, document, adapter, told)
+        if all(item.level is Validity.CONSISTENT for item in refused):
+            return Typed(findings=tuple(refused))
     lax = attempt(lambda: adapter.validate_json(text))
     if isinstance(lax, Exception):
-        return Typed(findings=tuple(_findings(lax, document, adapter)))
+        return Typed(findings=tuple(_findings(lax, document, adapter, told)))
     changed = tuple(_coerced(item) for item in refused if item.level is Validity.SCHEMA)
     return Typed(value=lax, built=True, findings=changed)
 
@@ -83,28 +88,66 @@ def _coerced(item: Finding) -> Finding:
     )
 
 
-def _findings(error: Exception, document: JsonValue, adapter: TypeAdapter[Any]) -> list[Finding]:
+def _findings(
+    error: Exception, document: JsonValue, adapter: TypeAdapter[Any], told: Set[Pointer]
+) -> list[Finding]:
     if not isinstance(error, ValidationError):
         return [raised("validator", f"of {name_of(getattr(adapter, '_type', adapter))}", error)]
-    return [_told(details, document) for details in error.errors(include_url=False)]
+    findings: list[Finding] = []
+    for details in error.errors(include_url=False):
+        place = _place(details, document)
+        finding = _said(details, place.pointer)
+        if finding.level is not Validity.SCHEMA or not _is_told(finding, place, told):
+            findings.append(finding)
+    return findings
 
 
-def _told(details: ErrorDetails, document: JsonValue) -> Finding:
+def _is_told(finding: Finding, place: _Place, told: Set[Pointer]) -> bool:
+    """Return whether the schema has said it, or said better which alternative was meant."""
+    if finding.path in told:
+        return True
+    within = place.choice
+    if within is None and finding.code.endswith("_type"):
+        within = finding.path
+    return within is not None and any(f"{item}/".startswith(f"{within}/") for item in told)
+
+
+def _said(details: ErrorDetails, place: Pointer) -> Finding:
     kind = details["type"]
     level = Validity.SCHEMA if kind in _TYPE_ERRORS else Validity.CONSISTENT
     message = details["msg"]
     if kind == "missing":
         message = f"the field {json.dumps(details['loc'][-1:])[1:-1]} is missing"
+    elif kind == "json_invalid":
+        message = f"Pydantic cannot read the document: {message}"
     elif level is Validity.SCHEMA or not isinstance(details["input"], dict | list):
         message = f"{message}; found {shown(details['input'])}"
-    return _finding(level, _pointer(details, document), message, kind)
+    return _finding(level, place, message, kind)
 
 
 def _finding(level: Validity, path: Pointer, message: str, code: str) -> Finding:
     return Finding(level=level, path=path, message=message, code=code)
 
 
-def _pointer(details: ErrorDetails, document: JsonValue) -> Pointer:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """Where an error of Pydantic stands.
+
+    Attributes:
+        pointer: In the document.
+        value: What stands there.
+        used: How many parts of Pydantic's `loc` lead there.
+        choice: Where the first part was left out: the value of which Pydantic tried several
+            alternatives, if it did.
+    """
+
+    pointer: Pointer
+    value: JsonValue
+    used: int = 0
+    choice: Pointer | None = None
+
+
+def _place(details: ErrorDetails, document: JsonValue) -> _Place:
     """Return the place in `document` that Pydantic's `loc` means.
 
     `loc` also holds tags of unions and names of wrapped types, which stand nowhere in the
@@ -115,33 +158,36 @@ def _pointer(details: ErrorDetails, document: JsonValue) -> Pointer:
     missing = details["type"] == "missing"
     if missing or loc[-1:] == ("[key]",):
         loc = loc[:-1]
-    best: tuple[bool, int, Pointer] = (False, 0, "")
-    for place, value, used in itertools.islice(_walks(document, loc), 256):
-        rank = (_same(value, details["input"]), used, place)
-        if rank[:2] > best[:2]:
-            best = rank
-    return join(best[2], details["loc"][-1]) if missing else best[2]
+    ways = itertools.islice(_ways(document, loc), 256)
+    best = max(ways, key=lambda way: (_is_same(way.value, details["input"]), way.used))
+    if missing:
+        return replace(best, pointer=join(best.pointer, details["loc"][-1]))
+    return best
 
 
-def _walks(
-    document: JsonValue, loc: tuple[int | str, ...]
-) -> Iterator[tuple[Pointer, JsonValue, int]]:
-    """Yield (place, value, parts used) for every way through `document`, longest first."""
-    pending: list[tuple[Pointer, JsonValue, int, int]] = [("", document, 0, 0)]
+def _ways(document: JsonValue, loc: tuple[int | str, ...]) -> Iterator[_Place]:
+    """Yield where each way through `document` ends, those that use the most parts first."""
+    pending: list[tuple[int, _Place]] = [(0, _Place(pointer="", value=document))]
     while pending:
-        place, here, at, used = pending.pop()
+        at, place = pending.pop()
         if at == len(loc):
-            yield place, here, used
+            yield place
             continue
-        pending.append((place, here, at + 1, used))
-        part = loc[at]
+        here, part = place.value, loc[at]
+        choice = place.pointer if place.choice is None else place.choice
+        pending.append((at + 1, replace(place, choice=choice)))
+        below: JsonValue
         if is_object(here) and str(part) in here:
-            pending.append((join(place, part), here[str(part)], at + 1, used + 1))
+            below = here[str(part)]
         elif is_array(here) and isinstance(part, int) and 0 <= part < len(here):
-            pending.append((join(place, part), here[part], at + 1, used + 1))
+            below = here[part]
+        else:
+            continue
+        pointer, used = join(place.pointer, part), place.used + 1
+        pending.append((at + 1, replace(place, pointer=pointer, value=below, used=used)))
 
 
-def _same(value: JsonValue, found: Any) -> bool:
+def _is_same(value: JsonValue, found: Any) -> bool:
     return type(value) is type(found) and bool(value == found)
 
 

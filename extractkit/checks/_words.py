@@ -94,10 +94,10 @@ def describe(error: SchemaViolation) -> Iterator[_Said]:
         yield from describe_keyword(error)
         return
     here = join("", *error.absolute_path)
-    if error.validator is None:
+    keyword = str(error.validator)
+    if error.validator is None or (keyword == "not" and error.validator_value == {}):
         yield here, "false", f"expected nothing here, found {shown(error.instance)}"
         return
-    keyword = str(error.validator)
     expected = _EXPECTED.get(keyword)
     if expected is None:
         yield here, keyword, _cut(error.message, 3 * SHOWN)
@@ -144,7 +144,7 @@ def _alternatives(error: SchemaViolation) -> Iterator[_Said]:
     here = join("", *error.absolute_path)
     keyword = str(error.validator)
     branches = _branches(error)
-    if not branches:
+    if not error.context:
         fit = f"{shown(error.instance)} fits more than one alternative; expected exactly one"
         yield here, SEVERAL_FIT, fit
         return
@@ -179,12 +179,11 @@ _KEYWORDS: Final[Mapping[str, Callable[[SchemaViolation], Iterator[_Said]]]] = {
 
 
 def _branches(error: SchemaViolation) -> list[list[SchemaViolation]]:
-    """Return the errors of each alternative, in order."""
+    """Return the errors of each alternative, in order, but for those that are `false`."""
     branches: dict[object, list[SchemaViolation]] = {}
     for part in error.context or ():
-        # An alternative that is `false` has no place in the schema of its own.
-        branch = part.relative_schema_path[0] if part.relative_schema_path else part
-        branches.setdefault(branch, []).append(part)
+        if part.relative_schema_path:
+            branches.setdefault(part.relative_schema_path[0], []).append(part)
     return list(branches.values())
 
 
