@@ -38,8 +38,14 @@ _Flag = ctypes.c_bool
 _LogCallback = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, _Pointer)
 
 
-# The library keeps a pointer to its log callback, so callbacks live as long as the process.
-_callbacks: list[object] = []
+_complaints: deque[str] = deque(maxlen=4)
+
+
+@_LogCallback
+def _log(level: int, text: bytes, _data: object) -> None:
+    """Keep warnings and errors; a module's name, as the library keeps a pointer to it."""
+    if level in (3, 4) and text.strip():  # ggml_log_level: warning, error
+        _complaints.append(text.decode(errors="replace").strip())
 
 
 class Blob(ctypes.Structure):
@@ -124,10 +130,7 @@ class Library:
                 provider="local",
             ) from error
         self.package = place.package
-        self._complaints: deque[str] = deque(maxlen=4)
-        log = _LogCallback(self._hear)
-        _callbacks.append(log)
-        self._handle.llama_log_set(log, None)
+        self._handle.llama_log_set(_log, None)
         self._handle.llama_backend_init()
         if place.cpu_plugin is not None:
             self._handle.ggml_backend_load(os.fsencode(place.cpu_plugin))
@@ -139,14 +142,10 @@ class Library:
         function: Callable[..., Any] = getattr(self._handle, prefix + name)
         return function
 
-    def _hear(self, level: int, text: bytes, _data: object) -> None:
-        if level in (3, 4) and text.strip():  # ggml_log_level: warning, error
-            self._complaints.append(text.decode(errors="replace").strip())
-
     def failure(self, what: str) -> ProviderError:
         """Return the error for `what`, with the library's last complaints in its message."""
-        said = f" (the library says: {' | '.join(self._complaints)})" if self._complaints else ""
-        self._complaints.clear()
+        said = f" (the library says: {' | '.join(_complaints)})" if _complaints else ""
+        _complaints.clear()
         return ProviderError(f"{what}{said}", provider="local")
 
 

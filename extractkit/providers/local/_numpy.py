@@ -145,7 +145,9 @@ class NumpyEngine:
         ids = self._sequence.admit(tokens)
         start = len(self._sequence)
         self._reserve(start + len(ids))
-        with self._blas.limit(limits=self._threads):
+        # Overflow is looked for in the result; in the gates it is right (they close).
+        quiet = np.errstate(over="ignore", invalid="ignore")
+        with self._blas.limit(limits=self._threads), quiet:
             hidden = np.concatenate(
                 [
                     self._forward(ids[first : first + _CHUNK], start + first)
@@ -250,8 +252,7 @@ def _softmax(scores: Floats) -> Floats:
 
 def _feed_forward(layer: _Layer, normed: Floats) -> Floats:
     gate, up = np.split(normed @ layer.gate_up.T, 2, axis=1)
-    with np.errstate(over="ignore"):  # exp of a large number: the gate is then 0, as it should be
-        opened: Floats = np.divide(gate, 1 + np.exp(-gate))
+    opened: Floats = np.divide(gate, 1 + np.exp(-gate))
     result: Floats = np.matmul(opened * up, layer.down.T)
     return result
 
