@@ -179,6 +179,9 @@ class Scan:
                     continue  # the first member or item comes next
             else:
                 pos = self._scalar(here, match)
+                if self._stack and text.startswith(",", pos):
+                    pos += 1
+                    continue
             pos = self._after(pos)
             if not self._stack:
                 self.end, self.complete = pos, True
@@ -196,7 +199,7 @@ class Scan:
         self._key_spans[here] = (start - 1, end + 1)
         return here
 
-    def _store(self, here: Pointer, value: JsonValue) -> None:
+    def _store(self, value: JsonValue) -> None:
         if self._in_object:
             self._box[self._key] = value
         else:
@@ -216,7 +219,7 @@ class Scan:
             value = self._integer(here, value, start)
         else:
             value = self._fraction(here, value, start)
-        self._store(here, value)
+        self._store(value)
         self._spans[here] = (start, end)
         return match.end()
 
@@ -248,7 +251,7 @@ class Scan:
         box: JsonValue = [] if match[_OPEN] == "[" else {}
         if len(self._stack) == MAX_DEPTH:
             self._stop("too_deep", start, here, f"nested deeper than {MAX_DEPTH} levels")
-        self._store(here, box)
+        self._store(box)
         if self.text.startswith(_CLOSERS[match[_OPEN]], pos):
             self._spans[here] = (start, pos + 1)
             return self._space(pos + 1)
@@ -304,7 +307,7 @@ class Scan:
             self._note("bad_number", pos, here, message)
         else:
             self._expected("a value", pos, here)
-        self._store(here, value)
+        self._store(value)
         self._spans[here] = match.span()
         return self._space(match.end())
 
