@@ -352,6 +352,7 @@ def _judge_whole(setup: _Setup[T], response: ModelResponse, seconds: float) -> _
         text=question.text,
         checks=question.checks,
         grounding=question.grounding,
+        repair=question.decoding.repair,
     )
     findings = (*parsed.findings, *lifting, *_bounds_hit(setup, parsed.value), *outcome.findings)
     reached = outcome.built and outcome.validity >= question.require and not lifting
@@ -362,7 +363,7 @@ def _judge_whole(setup: _Setup[T], response: ModelResponse, seconds: float) -> _
             response, Validity.SYNTAX if lifting else outcome.validity, findings, seconds
         ),
         value=outcome.value if reached else None,
-        document=document,
+        document=outcome.document,
         levels=outcome.levels,
         evidence=outcome.evidence,
     )

@@ -1,0 +1,160 @@
+"""The result contract: frozen, honest about its ending, and the same after a round trip."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import pickle
+from typing import Any, Literal
+
+import pytest
+from pydantic import BaseModel
+
+from extractkit import (
+    UNKNOWN,
+    Confidence,
+    ExtractionResult,
+    FieldState,
+    Finding,
+    PartialResult,
+    Retry,
+    Span,
+    Status,
+    Strategy,
+    Unknown,
+    Validity,
+)
+from extractkit.errors import (
+    FilteredError,
+    InvalidError,
+    RefusedError,
+    TruncatedError,
+    UsageError,
+)
+from extractkit.messages import (
+    ModelResponse,
+    StopReason,
+    TokenAlternative,
+    TokenLogprob,
+    Usage,
+)
+from extractkit.results import Attempt, LevelCount, Provenance
+
+
+class Parcel(BaseModel):
+    weight_kg: float | None
+    kind: Literal["letter", "box"] | Unknown
+
+
+def a_result(**changes: Any) -> ExtractionResult[Any]:
+    finding = Finding(level=Validity.GROUNDED, path="/weight_kg", message="not in the text")
+    whole: ExtractionResult[Any] = ExtractionResult(
+        value=Parcel(weight_kg=1.5, kind=UNKNOWN),
+        document={"weight_kg": 1.5, "kind": "unknown"},
+        status=Status.OK,
+        validity=Validity.CONSISTENT,
+        levels={Validity.SYNTAX: LevelCount(checked=1), Validity.GROUNDED: LevelCount(failed=1)},
+        findings=(finding,),
+        evidence={"/weight_kg": Span(start=3, end=6, grade="normalised", ambiguous=True)},
+        confidence={"/kind": Confidence(kind="unavailable", reason="none")},
+        strategy=Strategy.LOCAL,
+        strategy_reason="it runs here",
+        refusal=None,
+        stop_reason=StopReason.STOP,
+        partial=PartialResult(document={"a": 1}, states={"/a": FieldState.PRESENT}),
+        usage=Usage(input_tokens=9, output_tokens=4),
+        attempts=(
+            Attempt(
+                text="{}", stop_reason=StopReason.STOP, validity=Validity.NONE, findings=(finding,)
+            ),
+        ),
+        raw=ModelResponse(
+            text="é",
+            stop=StopReason.STOP,
+            tokens=(
+                TokenLogprob(
+                    token=b"\xc3",
+                    logprob=-0.5,
+                    raw_logprob=-0.7,
+                    removed_mass=0.1,
+                    alternatives=(TokenAlternative(token=b"\xff\xfe", logprob=-0.5),),
+                ),
+                TokenLogprob(token=b"\xa9", logprob=0.0, forced=True),
+            ),
+        ),
+        provenance=Provenance(provider="local", versions={"extractkit": "0"}),
+    )
+    return dataclasses.replace(whole, **changes)
+
+
+def test_a_result_is_the_same_after_json_and_after_pickling() -> None:
+    result = a_result()
+    assert ExtractionResult.from_json(Parcel, result.to_json()) == result
+    assert pickle.loads(pickle.dumps(result)) == result
+
+
+def test_json_names_levels_and_shows_the_value_to_readers_in_other_languages() -> None:
+    record = json.loads(a_result().to_json())
+    assert record["value"] == {"weight_kg": 1.5, "kind": "unknown"}
+    assert record["validity"] == "consistent"
+    assert record["levels"]["grounded"]["failed"] == 1
+
+
+def test_a_result_without_a_value_comes_back_without_one() -> None:
+    result = a_result(value=None, status=Status.INVALID)
+    assert ExtractionResult.from_json(Parcel, result.to_json()) == result
+
+
+def test_the_value_of_a_json_schema_target_is_the_document() -> None:
+    result = a_result(value={"a": 1}, document={"a": 1})
+    assert ExtractionResult.from_json({"type": "object"}, result.to_json()).value == {"a": 1}
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"value": 1}'])
+def test_a_text_that_is_no_result_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="not a result"):
+        ExtractionResult.from_json(Parcel, text)
+
+
+def test_a_result_cannot_be_changed() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        a_result().value = None  # type: ignore[misc]  # the point of the test
+
+
+def test_unwrapping_an_ok_result_gives_the_value_even_where_it_is_none() -> None:
+    assert a_result().unwrap() == Parcel(weight_kg=1.5, kind=UNKNOWN)
+    assert a_result(value=None, document=None).unwrap() is None
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "said"),
+    [
+        (Status.REFUSED, RefusedError, "no, thanks"),
+        (Status.TRUNCATED, TruncatedError, "max_output_tokens"),
+        (Status.FILTERED, FilteredError, "filter"),
+        (Status.INVALID, InvalidError, "/weight_kg: not in the text"),
+    ],
+)
+def test_unwrapping_anything_else_raises_the_cause_and_carries_the_result(
+    status: Status, error: type[Exception], said: str
+) -> None:
+    result = a_result(status=status, value=None, refusal="no, thanks")
+    with pytest.raises(error, match=said) as caught:
+        result.unwrap()
+    assert caught.value.result == result  # type: ignore[attr-defined]  # every one has it
+    assert not result.ok
+
+
+def test_an_invalid_result_shows_five_findings_and_counts_the_rest() -> None:
+    many = tuple(
+        Finding(level=Validity.SCHEMA, path=f"/{number}", message="wrong") for number in range(8)
+    )
+    with pytest.raises(InvalidError, match="and 3 more"):
+        a_result(status=Status.INVALID, value=None, findings=many).unwrap()
+
+
+@pytest.mark.parametrize("name", ["answers", "transport", "max_wait_s"])
+def test_a_negative_retry_budget_is_refused(name: str) -> None:
+    options: dict[str, Any] = {name: -1}
+    with pytest.raises(UsageError, match=name):
+        Retry(**options)

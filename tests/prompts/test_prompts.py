@@ -1,0 +1,126 @@
+"""What is sent: the form of an answer, the fence around data, the words after a bad answer."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Annotated, Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, Field
+
+from extractkit import Finding, Sampling, Strategy, Unknown, Validity, compile_schema
+from extractkit import prompts
+from extractkit.messages import ModelRequest
+from extractkit.results import Plan
+
+
+class Line(BaseModel):
+    what: str = Field(description="as it is\n  printed")
+    count: Annotated[int, Field(ge=1, le=9)]
+
+
+class Bill(BaseModel):
+    number: Annotated[str, Field(pattern="^[A-Z]+$")] | None
+    day: datetime.date | None
+    kind: Literal["goods", "work"] | Unknown
+    lines: Annotated[list[Line], Field(max_length=3)]
+    paid: bool
+    tags: dict[str, int]
+    place: tuple[float, float]
+
+
+class Tree(BaseModel):
+    name: str
+    below: list[Tree]
+
+
+def request_for(target: Any, text: str = "some text", **changes: Any) -> ModelRequest:
+    arguments: dict[str, Any] = {
+        "constraint": None,
+        "instructions": None,
+        "examples": (),
+        "sampling": Sampling(),
+        "top_logprobs": None,
+    }
+    plan = Plan(strategy=Strategy.PROMPT, reason="", dialect="json-schema")
+    compiled = compile_schema(target, "json-schema")
+    return prompts.build(plan, compiled, text, **(arguments | changes))
+
+
+def test_the_outline_names_every_field_with_type_limits_and_description() -> None:
+    form = prompts.outline(compile_schema(Bill, "json-schema").schema)
+    assert '"number": string matching ^[A-Z]+$ or null' in form
+    assert '"day": date YYYY-MM-DD or null' in form
+    assert '"goods" or "work" or "unknown"' in form
+    assert '"what": string  // as it is printed' in form
+    assert '"count": integer (1 to 9)' in form
+    assert "(at most 3 items)" in form
+    assert '"paid": true or false' in form
+    assert "any name: integer" in form
+    assert "[number, number]" in form
+
+
+def test_a_definition_inside_itself_is_named_and_not_written_for_ever() -> None:
+    assert "(another Tree)" in prompts.outline(compile_schema(Tree, "json-schema").schema)
+
+
+@pytest.mark.parametrize(
+    ("schema", "form"),
+    [
+        ({}, "any JSON value"),
+        ({"const": "x"}, '"x"'),
+        ({"type": ["string", "null"]}, "string or null"),
+        ({"type": "object"}, "{\n  any name: any JSON value\n}"),
+        ({"type": "object", "additionalProperties": False}, "{}"),
+        ({"type": "string", "minLength": 2}, "string (at least 2 characters)"),
+        ({"allOf": [{"type": "string"}, {"type": "string"}]}, "string and string"),
+        ({"$ref": "#/$defs/a~1b", "$defs": {"a/b": {"type": "boolean"}}}, "true or false"),
+    ],
+    ids=str,
+)
+def test_each_kind_of_schema_has_a_form(schema: dict[str, Any], form: str) -> None:
+    assert prompts.outline(schema) == form
+
+
+@given(st.text(max_size=40) | st.sampled_from(["</document>", "<document>", "</document-1>"]))
+def test_a_fence_leaves_the_text_as_it_is_and_cannot_be_closed_by_it(text: str) -> None:
+    fenced = prompts.fence(text)
+    first, last = fenced.split("\n", 1)[0], fenced.rsplit("\n", 1)[1]
+    assert fenced == f"{first}\n{text}\n{last}"
+    assert last not in text
+    assert first not in text
+
+
+def test_rules_are_told_only_where_they_mean_something() -> None:
+    told = request_for(Bill).messages[0].content
+    assert "write null" in told
+    assert 'write "unknown"' in told
+    bare = request_for(Tree).messages[0].content
+    assert "null" not in bare
+    assert "unknown" not in bare
+
+
+def test_examples_and_instructions_come_before_the_text_and_stay_the_same_for_each_text() -> None:
+    examples = [("one", {"name": "a", "below": []})]
+    first = request_for(Tree, "text one", examples=examples, instructions=" Be brief. ")
+    second = request_for(Tree, "text two", examples=examples, instructions=" Be brief. ")
+    assert first.stable_messages == 3
+    assert first.messages[:3] == second.messages[:3]
+    assert [message.role for message in first.messages] == ["system", "user", "assistant", "user"]
+    assert "Be brief.\n" in first.messages[0].content
+    assert first.messages[-1].content == prompts.fence("text one")
+
+
+def test_feedback_tells_errors_with_their_places_and_not_warnings() -> None:
+    request = request_for(Tree)
+    findings = [
+        Finding(level=Validity.SCHEMA, path="/name", message="a number, expected text"),
+        Finding(level=Validity.SCHEMA, path="", message="odd", severity="warning"),
+    ]
+    *before, answer, told = prompts.feedback(request, '{"name": 1}', findings)
+    assert tuple(before) == request.messages
+    assert (answer.role, answer.content) == ("assistant", '{"name": 1}')
+    assert "- /name: a number, expected text" in told.content
+    assert "odd" not in told.content
