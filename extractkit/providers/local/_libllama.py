@@ -26,6 +26,7 @@ __all__ = ["LibllamaEngine"]
 _CHUNK = 512  # tokens in one call of llama_decode
 _NOT_TEXT = 0b1011  # llama_token_attr: unknown, unused, control
 _LONGEST_PIECE = 256
+_SPARE = 8  # tokens that a text may have more than bytes
 _END_KEY = b"tokenizer.ggml.eos_token_id"
 
 
@@ -312,7 +313,7 @@ class _Words:
 
     def tokenize(self, text: bytes, *, control: bool) -> list[int]:
         """Return the ids of `text`."""
-        room = len(text) + 8
+        room = len(text) + _SPARE
         while True:
             out = np.empty(room, dtype=np.int32)
             count = self._calls.tokenize(

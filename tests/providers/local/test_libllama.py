@@ -277,6 +277,14 @@ def test_long_pieces_and_many_tokens_fit(tiny: Path, monkeypatch: pytest.MonkeyP
     assert LibllamaEngine(tiny).vocabulary == expected
 
 
+def test_more_tokens_than_expected_fit(
+    engine: LibllamaEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = engine.tokenize(TEXT)
+    monkeypatch.setattr(_libllama, "_SPARE", 1 - len(TEXT.encode()))
+    assert engine.tokenize(TEXT) == expected
+
+
 class TestFindingTheLibrary:
     """Where the library comes from, and when it is not loaded at all."""
 
