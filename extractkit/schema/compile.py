@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from extractkit.errors import UnsupportedError
 from extractkit.paths import JsonObject
 from extractkit.schema.compiled import CompiledSchema, Program
-from extractkit.schema.describe import adapter, bare, describe
+from extractkit.schema.describe import adapter, bare, copy_json, describe
 from extractkit.schema.dialects import DIALECTS, Dialect
 from extractkit.schema.lowerings import LOWERINGS
 from extractkit.schema.lowerings.defaults import find_ambiguous
@@ -117,7 +117,10 @@ def _key(target: Any, dialect: str) -> Hashable | None:
 
 
 def _build(target: Any, dialect: str, program: Program | None) -> CompiledSchema:
-    reading = None if isinstance(target, dict) else adapter(target)
+    if isinstance(target, dict):
+        reading, target = None, copy_json(cast("JsonObject", target))
+    else:
+        reading = adapter(target)
     if program is None:
         program = _program(target, DIALECTS[dialect])
     return CompiledSchema(target=target, adapter=reading, program=program)

@@ -24,7 +24,7 @@ from extractkit.paths import JsonObject, JsonValue
 from extractkit.schema.plain import is_list, is_object, parts_of
 from extractkit.schema.references import check_depth
 
-__all__ = ["Description", "bare", "describe", "is_type"]
+__all__ = ["Description", "adapter", "bare", "copy_json", "describe"]
 
 _WHAT: Final = (
     "expected a Pydantic model class, any type that a TypeAdapter takes (list[Invoice], a union, "
@@ -47,7 +47,7 @@ class Description:
     schema: JsonObject
 
 
-def is_type(target: Any) -> bool:
+def _is_type(target: Any) -> bool:
     """Whether `target` is a type of some kind, as opposed to a value."""
     if isinstance(target, type) or target is Any:
         return True
@@ -65,7 +65,7 @@ def describe(target: Any) -> Description:
         SchemaError: If Pydantic cannot describe the type.
     """
     if isinstance(target, dict):
-        schema = copy_json(cast("JsonObject", target))
+        schema = cast("JsonObject", target)
         title = schema.get("title")
         return Description(name=_legal(title if isinstance(title, str) else ""), schema=schema)
     return Description(name=_legal(_title(target)), schema=_json_schema(target))
@@ -78,7 +78,7 @@ def adapter(target: Any) -> TypeAdapter[Any]:
         UsageError: If `target` is a value and not a type.
         SchemaError: If Pydantic cannot read it.
     """
-    if not is_type(target):
+    if not _is_type(target):
         raise UsageError(f"the target is {_shown(target)}; {_WHAT}")
     try:
         return TypeAdapter(target)

@@ -11,6 +11,7 @@ from extractkit.paths import Pointer, join
 from extractkit.schema.dialects import Dialect
 from extractkit.schema.limits import Bounds, InjectedBound
 from extractkit.schema.match import admits_null
+from extractkit.schema.minimal import EXAMPLES
 from extractkit.schema.nodes import (
     AllOfNode,
     AnyNode,
@@ -68,6 +69,7 @@ class Injector:
             self._told.append((name, self._limit("", "depth", self._bounds.depth)))
         self._open.extend((name, "", reason) for name, reason in unrolled.left)
         self._cut = unrolled.cut
+        self._tree = unrolled.tree
         definitions: dict[str, Node] = {}
         for name, node in unrolled.tree.definitions.items():
             self._owner = unrolled.origin.get(name, name)
@@ -114,7 +116,8 @@ class Injector:
             self._leave(node, "an allOf whose parts cannot be merged is left as it is")
             return node
         is_cut = node in self._cut
-        bounded = map_children(node, self._bound)
+        written = self._write_all(node) if isinstance(node, ObjectNode) else node
+        bounded = map_children(written, self._bound)
         inject = self._by_type.get(type(node))
         bounded = inject(bounded) if inject else bounded
         if is_cut:
@@ -126,16 +129,16 @@ class Injector:
     def _text(self, node: StringNode) -> Node:
         if node.max_length is not None or node.format in _FIXED_LENGTH:
             return node
-        shortest = 0
+        shortest = len(EXAMPLES.get(node.format or "", ""))
         if node.pattern is not None:
             parsed = parse(node.pattern)
             if parsed is not None and parsed.longest is not None:
                 return node
-            shortest = len(parsed.shortest) if parsed else 0
+            shortest = 2 * len(parsed.shortest) if parsed else shortest
         if not self._dialect.enforces("maxLength"):
             self._leave(node, f"{self._dialect.name} does not bound the length of a text")
             return node
-        longest = max(self._bounds.max_length, node.min_length, 2 * shortest)
+        longest = max(self._bounds.max_length, node.min_length, shortest)
         return self._put(replace(node, max_length=longest), maxLength=longest)
 
     def _number(self, node: NumberNode) -> Node:
@@ -168,8 +171,7 @@ class Injector:
         return self._put(replace(node, max_items=most), maxItems=most)
 
     def _object(self, node: ObjectNode) -> Node:
-        properties = tuple(self._always_written(prop) for prop in node.properties)
-        node = replace(node, properties=properties)
+        properties = node.properties
         if node.is_closed and not node.patterns:
             return node
         limits: dict[str, float] = {}
@@ -192,12 +194,14 @@ class Injector:
             self._leave(node, "the length of keys beside declared ones cannot be bounded")
         return self._put(node, **limits)
 
+    def _write_all(self, node: ObjectNode) -> ObjectNode:
+        properties = tuple(self._always_written(prop) for prop in node.properties)
+        return replace(node, properties=properties)
+
     def _always_written(self, prop: Property) -> Property:
-        if prop.required:
-            return prop
-        target = self._tree.resolve(prop.node) if _is_known(prop.node, self._tree) else prop.node
+        target = self._tree.resolve(prop.node)
         single = isinstance(target, ChoiceNode) and len(target.values) == 1
-        if isinstance(target, NeverNode) or not (single or admits_null(target, self._tree)):
+        if prop.required or not (single or admits_null(target, self._tree)):
             return prop
         self._told.append((self._owner, self._limit(prop.node.pointer, "required", 1)))
         return replace(prop, required=True)
@@ -229,10 +233,6 @@ class Injector:
                 depth = self._limit("", "depth", self._bounds.depth)
                 self.limits[node] = (*self.limits.get(node, ()), depth)
         return UnionNode(branches=(*scalars, *containers), form="types")
-
-
-def _is_known(node: Node, tree: SchemaTree) -> bool:
-    return not isinstance(node, RefNode) or node.name in tree.definitions
 
 
 def _step(decimals: int) -> int | float:

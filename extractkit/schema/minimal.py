@@ -32,9 +32,9 @@ from extractkit.schema.nodes import (
 )
 from extractkit.schema.patterns import parse
 
-__all__ = ["shortest_document"]
+__all__ = ["EXAMPLES", "shortest_document"]
 
-_EXAMPLES: Final = {
+EXAMPLES: Final = {
     "date": "2000-01-01",
     "date-time": "2000-01-01T00:00:00Z",
     "time": "00:00:00",
@@ -46,6 +46,7 @@ _EXAMPLES: Final = {
     "uri": "a:b",
     "uuid": "00000000-0000-4000-8000-000000000000",
 }
+"""A short text of each format."""
 
 
 class _NoneError(Exception):
@@ -182,7 +183,7 @@ def _number(node: NumberNode) -> JsonValue:
     fitting = [value for value in map(_plain, candidates) if accepts(node, value, _NO_TREE)]
     if not fitting:
         raise _NoneError
-    return min(fitting, key=lambda value: (_length(value), value < 0, value))
+    return min(fitting, key=lambda value: (_length(value), value < 0, abs(value)))
 
 
 def _plain(value: Decimal) -> int | float:
@@ -190,11 +191,13 @@ def _plain(value: Decimal) -> int | float:
 
 
 def _text(node: StringNode) -> JsonValue:
-    text = _EXAMPLES.get(node.format or "", "")
+    text = EXAMPLES.get(node.format or "", "")
+    shortest = 0
     if node.pattern is not None:
         parsed = parse(node.pattern)
         text = parsed.shortest if parsed else text
-    if node.max_length is not None and max(node.min_length, len(text)) > node.max_length:
+        shortest = len(text) if parsed else 0
+    if node.max_length is not None and max(node.min_length, shortest) > node.max_length:
         raise _NoneError
     return text + "a" * (node.min_length - len(text))
 

@@ -58,7 +58,7 @@ def reachable(tree: SchemaTree) -> set[str]:
     while pending:
         for node in walk_nodes(pending.pop()):
             names = {node.name} if isinstance(node, RefNode) else set[str]()
-            for name in (names | _kept_names(node)) - found:
+            for name in (names | (_kept_names(node) & tree.definitions.keys())) - found:
                 found.add(name)
                 pending.append(tree.definitions[name])
     return found

@@ -174,6 +174,9 @@ class _Trimmer:
             return node
         if not left:
             return NeverNode(pointer=node.pointer)
+        # Any of them may stand where a deeper one was wanted.
+        left = [replace(branch) for branch in left]
+        self._cut.update(left)
         if len(left) > 1:
             return replace(node, branches=tuple(left))
         only = replace(left[0], description=node.description or left[0].description)

@@ -135,7 +135,7 @@ def _union(node: UnionNode, dialect: Dialect) -> JsonObject:
 
 
 def _discriminator(node: UnionNode) -> JsonObject:
-    if node.tag is None:
+    if node.tag is None or node.form != "oneOf":
         return {}
     return {"discriminator": {"propertyName": node.tag}}
 

@@ -54,7 +54,7 @@ def lower(node: Node, scope: Scope) -> Node:
         return node
     word = {"optional": "optional", "required": "needed", "none": "not allowed"}[node.offset]
     scope.change(node, f"format {node.format}", f"pattern (offset {word})")
-    return replace(node, format=None, pattern=pattern, notes={**node.notes, "format": node.format})
+    return replace(node, format=None, pattern=pattern)
 
 
 def _decimal(node: UnionNode, scope: Scope) -> Node:

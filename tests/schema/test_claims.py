@@ -1,0 +1,179 @@
+import datetime
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import BaseModel, Field
+
+from extractkit.fields import Grounded, Inferred, Mark, Reasoning, Unknown, Verbatim
+from extractkit.schema import compile_schema
+
+
+def kinds(target: Any, document: Any) -> dict[str, str]:
+    return {claim.pointer: claim.kind for claim in compile_schema(target).claims(document)}
+
+
+class Party(BaseModel):
+    name: str
+    city: str | None = None
+
+
+class Deal(BaseModel):
+    number: Verbatim[str]
+    on: datetime.date
+    at: datetime.datetime | None
+    opens: datetime.time
+    total: Decimal
+    count: int
+    paid: bool
+    currency: Literal["EUR", "USD"]
+    grade: Grounded[Literal["A", "B"]]
+    state: str | Unknown
+    parties: list[Party]
+    rates: dict[str, float]
+    summary: Inferred[str]
+    tags: Inferred[list[str]]
+    thought: Reasoning
+    guess: Inferred[Party]
+
+
+DOCUMENT: dict[str, Any] = {
+    "number": "A1",
+    "on": "2024-01-02",
+    "at": "2024-01-02T10:00:00",
+    "opens": "10:00:00",
+    "total": "12.50",
+    "count": 3,
+    "paid": True,
+    "currency": "EUR",
+    "grade": "A",
+    "state": "unknown",
+    "parties": [{"name": "Ida", "city": None}],
+    "rates": {"a/b": 1.5},
+    "summary": "s",
+    "tags": ["t"],
+    "thought": "because",
+    "guess": {"name": "Bo"},
+}
+
+
+def test_every_leaf_is_told_once_in_order_with_its_kind() -> None:
+    assert kinds(Deal, DOCUMENT) == {
+        "/number": "text",
+        "/on": "date",
+        "/at": "datetime",
+        "/opens": "time",
+        "/total": "number",
+        "/count": "number",
+        "/paid": "exempt",
+        "/currency": "exempt",
+        "/grade": "text",
+        "/state": "exempt",
+        "/parties/0/name": "text",
+        "/parties/0/city": "exempt",
+        "/rates/a~1b": "number",
+        "/summary": "exempt",
+        "/tags/0": "exempt",
+        "/thought": "exempt",
+        "/guess/name": "exempt",
+    }
+    claims = compile_schema(Deal).claims(DOCUMENT)
+    assert [claim.pointer for claim in claims] == list(kinds(Deal, DOCUMENT))
+    assert [claim.value for claim in claims][:3] == ["A1", "2024-01-02", "2024-01-02T10:00:00"]
+    assert all(claim.required_grounding == (claim.kind != "exempt") for claim in claims)
+
+
+def test_a_mark_holds_for_everything_below_until_another_one() -> None:
+    class Inner(BaseModel):
+        a: str
+        b: Verbatim[str]
+
+    class Outer(BaseModel):
+        inner: Inferred[Inner]
+        rows: Grounded[list[Literal["x"]]]
+
+    document = {"inner": {"a": "1", "b": "2"}, "rows": ["x"]}
+    claims = {claim.pointer: claim for claim in compile_schema(Outer).claims(document)}
+    assert (claims["/inner/a"].kind, claims["/inner/a"].mark) == ("exempt", Mark.INFERRED)
+    assert (claims["/inner/b"].kind, claims["/inner/b"].mark) == ("text", Mark.VERBATIM)
+    assert (claims["/rows/0"].kind, claims["/rows/0"].mark) == ("text", Mark.GROUNDED)
+
+
+@pytest.mark.parametrize("value", [None, True, [], {}])
+def test_what_stands_in_no_text_is_exempt_even_where_marked(value: Any) -> None:
+    assert kinds(Grounded[Any], value) == {"": "exempt"}
+
+
+@pytest.mark.parametrize(
+    ("target", "value", "kind"),
+    [
+        (datetime.date | str, "2024-01-02", "date"),
+        (datetime.date | str, "soon", "text"),
+        (str | datetime.datetime, "2024-01-02T10:00:00", "text"),
+        (int | Literal["none"], "none", "exempt"),
+        (int | Literal["none"], 3, "number"),
+        (Literal["a"] | Unknown, "unknown", "exempt"),
+        (Unknown | str, "known", "text"),
+        (Grounded[Decimal], "1", "number"),
+        (Grounded[Decimal], 1, "number"),
+        (Grounded[str | Unknown], "unknown", "exempt"),
+        (Any, "free", "text"),
+        (Any, 1.5, "number"),
+        (tuple[datetime.date, int], ["2024-01-02", 1], "date"),
+        (datetime.timedelta, "P1D", "text"),
+        (int, "not a number", "text"),
+        ({"enum": [1, "a"]}, 1, "exempt"),
+        ({"const": "a", "x-extractkit-mark": "grounded"}, "a", "text"),
+        ({"type": "string", "format": "uuid"}, "x", "text"),
+    ],
+)
+def test_a_union_is_read_as_the_branch_that_fits(target: Any, value: Any, kind: str) -> None:
+    assert compile_schema(target).claims(value)[0].kind == kind
+
+
+class Wire(BaseModel):
+    kind: Literal["wire"] = "wire"
+    ref: Inferred[str]
+
+
+class Card(BaseModel):
+    kind: Literal["card"] = "card"
+    ref: str
+
+
+def test_the_tag_of_a_union_picks_the_branch() -> None:
+    target = list[Annotated[Wire | Card, Field(discriminator="kind")]]
+    document = [{"kind": "card", "ref": "1"}, {"kind": "wire", "ref": "2"}]
+    assert kinds(target, document)["/0/ref"] == "text"
+    assert kinds(target, document)["/1/ref"] == "exempt"
+
+
+def test_all_parts_of_an_all_of_speak_of_a_leaf() -> None:
+    schema = {
+        "allOf": [
+            {"properties": {"a": {"type": "string"}}},
+            {"properties": {"a": {"format": "date", "type": "string"}, "b": {"enum": ["x"]}}},
+        ]
+    }
+    assert kinds(schema, {"a": "2024-01-02", "b": "x"}) == {"/a": "date", "/b": "exempt"}
+
+
+def test_a_document_that_does_not_fit_is_still_told_leaf_by_leaf() -> None:
+    assert kinds(Party, {"name": {"first": "a"}, "other": ["b"]}) == {
+        "/name/first": "text",
+        "/other/0": "text",
+    }
+    assert kinds(Party, 3) == {"": "number"}
+
+
+class Tree(BaseModel):
+    label: str
+    children: "list[Tree]" = []
+
+
+def test_recursion_is_followed_to_any_depth() -> None:
+    document: Any = {"label": "leaf", "children": []}
+    for _ in range(2_000):
+        document = {"label": "x", "children": [document]}
+    claims = compile_schema(Tree).claims(document)
+    assert sum(claim.kind == "text" for claim in claims) == 2_001
