@@ -160,9 +160,7 @@ class _Options(TypedDict, total=False):
 
 
 @overload
-def extract(
-    target: type[T], text: str, **options: Unpack[_Options]
-) -> ExtractionResult[T]: ...
+def extract(target: type[T], text: str, **options: Unpack[_Options]) -> ExtractionResult[T]: ...
 @overload
 def extract(target: Any, text: str, **options: Unpack[_Options]) -> ExtractionResult[Any]: ...
 def extract(
@@ -280,4 +278,6 @@ def _refuse_unbuilt(
     if chosen.fuzzy:
         asked.append("Grounding(fuzzy=...)")
     if asked:
-        raise UnsupportedError(f"{', '.join(asked)}: this version does not do that yet; leave it out")
+        raise UnsupportedError(
+            f"{', '.join(asked)}: this version does not do that yet; leave it out"
+        )

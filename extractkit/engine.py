@@ -203,7 +203,9 @@ def _prepare(question: Question[T], capabilities: Capabilities) -> _Setup[T]:
         question.text,
         constraint=_constraint(plan, compiled, bounded),
         instructions=question.instructions,
-        examples=[_example(compiled, position, item) for position, item in enumerate(question.examples)],
+        examples=[
+            _example(compiled, position, item) for position, item in enumerate(question.examples)
+        ],
         sampling=question.sampling,
         top_logprobs=5 if question.decoding.confidence and capabilities.logprobs else None,
     )
@@ -252,9 +254,7 @@ def _constraint(
     return None
 
 
-def _example(
-    compiled: CompiledSchema, position: int, example: Example
-) -> tuple[str, JsonValue]:
+def _example(compiled: CompiledSchema, position: int, example: Example) -> tuple[str, JsonValue]:
     where = f"examples[{position}]"
     try:
         _check_text(example.text)
@@ -330,7 +330,9 @@ def _judge_unfinished(
 def _with_missing(compiled: CompiledSchema, partial: PartialResult) -> PartialResult:
     declared: Mapping[str, Any] = compiled.schema.get("properties", {})
     missing = {
-        join("", name): FieldState.MISSING for name in declared if join("", name) not in partial.states
+        join("", name): FieldState.MISSING
+        for name in declared
+        if join("", name) not in partial.states
     }
     return dataclasses.replace(partial, states={**partial.states, **missing})
 

@@ -215,9 +215,7 @@ class DeadlineExceededError(ExtractkitError):
         attempts: How many answers had been received by then.
     """
 
-    def __init__(
-        self, message: str, *, timeout_s: float | None = None, attempts: int = 0
-    ) -> None:
+    def __init__(self, message: str, *, timeout_s: float | None = None, attempts: int = 0) -> None:
         super().__init__(message)
         self.timeout_s = timeout_s
         self.attempts = attempts

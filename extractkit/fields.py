@@ -50,6 +50,7 @@ class Unknown:
     _only: Unknown | None = None
 
     def __new__(cls) -> Unknown:
+        """Return the one instance."""
         if cls._only is None:
             cls._only = super().__new__(cls)
         return cls._only
@@ -81,9 +82,7 @@ class Unknown:
         )
         return core_schema.json_or_python_schema(
             json_schema=text,
-            python_schema=core_schema.union_schema(
-                [core_schema.is_instance_schema(Unknown), text]
-            ),
+            python_schema=core_schema.union_schema([core_schema.is_instance_schema(Unknown), text]),
             serialization=core_schema.plain_serializer_function_ser_schema(
                 str, return_schema=core_schema.str_schema(), when_used="json"
             ),

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from extractkit.messages import Constraint, Message, ModelRequest, Sampling
-from extractkit.paths import JsonValue
+from extractkit.paths import JsonValue, is_object
 from extractkit.results import Finding, Plan, Strategy
 from extractkit.schema import CompiledSchema
 
@@ -139,9 +139,9 @@ class _Outline:
         return self._any(self._root, "")
 
     def _any(self, node: Any, indent: str) -> str:
-        if not isinstance(node, Mapping) or not node:
+        if not is_object(node) or not node:
             return "any JSON value"
-        schema: Mapping[str, Any] = node
+        schema = node
         if "$ref" in schema:
             return self._reference(str(schema["$ref"]), indent)
         for key in ("anyOf", "oneOf"):
@@ -156,7 +156,9 @@ class _Outline:
         kind = schema.get("type")
         if isinstance(kind, list):
             kinds: list[str] = list(kind)  # pyright: ignore[reportUnknownArgumentType]
-            return " or ".join(self._typed({**schema, "type": item}, item, indent) for item in kinds)
+            return " or ".join(
+                self._typed({**schema, "type": item}, item, indent) for item in kinds
+            )
         return self._typed(schema, str(kind), indent)
 
     def _typed(self, schema: Mapping[str, Any], kind: str, indent: str) -> str:
@@ -177,7 +179,7 @@ class _Outline:
             for name, item in schema.get("properties", {}).items()
         ]
         extra = schema.get("additionalProperties")
-        if isinstance(extra, Mapping) or (extra is None and not lines):
+        if is_object(extra) or (extra is None and not lines):
             lines.append(f"{inner}any name: {self._any(extra, inner)}")
         return "{\n" + ",\n".join(lines) + f"\n{indent}}}" if lines else "{}"
 
@@ -193,7 +195,7 @@ class _Outline:
             return f"(another {name})"
         node: Any = self._root
         for token in _tokens(reference):
-            node = node.get(token, {}) if isinstance(node, Mapping) else {}
+            node = node.get(token) if is_object(node) else None
         self._open.append(reference)
         try:
             return self._any(node, indent)
@@ -228,5 +230,5 @@ def _range(schema: Mapping[str, Any], low: str, high: str, unit: str = "") -> st
 
 
 def _remark(node: Any) -> str:
-    said = node.get("description") if isinstance(node, Mapping) else None
+    said = node.get("description") if is_object(node) else None
     return f"  // {' '.join(str(said).split())}" if said else ""

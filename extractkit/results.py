@@ -395,7 +395,9 @@ class ExtractionResult(Generic[T]):
         if self.status is Status.FILTERED:
             return "a content filter withheld the answer; what was read is in result.partial"
         errors = [finding for finding in self.findings if finding.severity == "error"]
-        shown = "; ".join(f"{finding.path or '(root)'}: {finding.message}" for finding in errors[:5])
+        shown = "; ".join(
+            f"{finding.path or '(root)'}: {finding.message}" for finding in errors[:5]
+        )
         more = f" (and {len(errors) - 5} more)" if len(errors) > 5 else ""
         return (
             f"no answer of {len(self.attempts)} reached the required level; the best reached "

@@ -99,5 +99,7 @@ def _why_strongest(
 def _left_over(compiled: CompiledSchema) -> str:
     if not compiled.unenforced:
         return ""
-    places = ", ".join(f"{item.keyword} at {item.pointer or '(root)'}" for item in compiled.unenforced)
+    places = ", ".join(
+        f"{item.keyword} at {item.pointer or '(root)'}" for item in compiled.unenforced
+    )
     return f"; checked after decoding only: {places}"

@@ -192,12 +192,8 @@ def make_level(model: type[BaseModel], compiler: GrammarCompiler, chat: ChatML) 
     began = time.process_time()
     compiler.mask(constraint)
     compile_ms = (time.process_time() - began) * 1000
-    turns = [
-        Message(
-            role="system",
-            content=f"You copy facts out of a review into JSON of this form:\n{outline(compiled.schema)}",
-        )
-    ]
+    told = "You copy facts out of a review into JSON of this form:\n"
+    turns = [Message(role="system", content=told + outline(compiled.schema))]
     for text, answer in EXAMPLES[model]:
         turns.append(Message(role="user", content=fence(text)))
         turns.append(Message(role="assistant", content=json.dumps(answer)))

@@ -9,8 +9,17 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel, field_validator, model_validator
 
-from extractkit import Decoding, Example, FieldState, Finding, Retry, Status, Unknown, Validity
-from extractkit import engine
+from extractkit import (
+    Decoding,
+    Example,
+    FieldState,
+    Finding,
+    Retry,
+    Status,
+    Unknown,
+    Validity,
+    engine,
+)
 from extractkit.checks import CheckContext
 from extractkit.engine import Question, adrive, drive, extract_flow
 from extractkit.errors import (
@@ -88,7 +97,7 @@ def _span(result: Any, pointer: str) -> tuple[int, int]:
 def test_an_answer_below_the_level_is_asked_for_again_with_what_is_wrong() -> None:
     result, provider = ask([WRONG_TYPE, GOOD])
     assert result.status is Status.OK
-    assert [attempt.validity for attempt in result.attempts][0] is Validity.SYNTAX
+    assert next(attempt.validity for attempt in result.attempts) is Validity.SYNTAX
     told = provider.requests[1].messages[-1].content
     assert "/count" in told
     assert provider.requests[1].messages[-2].content == WRONG_TYPE

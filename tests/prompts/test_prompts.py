@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from extractkit import Finding, Sampling, Strategy, Unknown, Validity, compile_schema
-from extractkit import prompts
+from extractkit import Finding, Sampling, Strategy, Unknown, Validity, compile_schema, prompts
 from extractkit.messages import ModelRequest
 from extractkit.results import Plan
 
