@@ -41,11 +41,13 @@ _LogCallback = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, _Pointer)
 _complaints: deque[str] = deque(maxlen=4)
 
 
-@_LogCallback
-def _log(level: int, text: bytes, _data: object) -> None:
-    """Keep warnings and errors; a module's name, as the library keeps a pointer to it."""
+def _hear(level: int, text: bytes, _data: object) -> None:
+    """Keep warnings and errors."""
     if level in (3, 4) and text.strip():  # ggml_log_level: warning, error
         _complaints.append(text.decode(errors="replace").strip())
+
+
+_log = _LogCallback(_hear)  # lives as long as the process, as the library keeps a pointer to it
 
 
 class Blob(ctypes.Structure):
