@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         with _output.plain_warnings():
-            code = _dispatch(arguments)
+            code = _run(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
         _silence(sys.stdout.fileno())
@@ -57,6 +57,13 @@ def _commands() -> tuple[Command, ...]:
     from extractkit.cli import _demo, _extract, _pull
 
     return (_extract.COMMAND, _demo.COMMAND, _pull.COMMAND)
+
+
+def _run(arguments: list[str]) -> int:
+    try:
+        return _dispatch(arguments)
+    except SystemExit as ended:  # how argparse ends after --help and --version
+        return ended.code if isinstance(ended.code, int) else 0
 
 
 def _dispatch(arguments: list[str]) -> int:

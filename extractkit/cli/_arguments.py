@@ -98,13 +98,17 @@ def version() -> str:
         return "(not installed: running from its source)"
 
 
-def add_model_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that say which model is asked, and how."""
+def add_model_arguments(parser: argparse.ArgumentParser, *, timeout_s: int) -> None:
+    """Add the arguments that say which model is asked, and how.
+
+    Args:
+        parser: The parser of a command.
+        timeout_s: Seconds for one text where the caller names none.
+    """
     group = parser.add_argument_group("how to ask")
     group.add_argument(
         "--model",
-        help="who answers, such as local or local:model.gguf (default: EXTRACTKIT_MODEL, "
-        "else the embedded model)",
+        help="who answers, such as local:path/to/model.gguf (default: the embedded model)",
     )
     group.add_argument(
         "--strategy",
@@ -130,9 +134,9 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--timeout",
         type=float,
-        default=120.0,
+        default=float(timeout_s),
         metavar="SECONDS",
-        help="total time for one text, 0 for no limit (default: 120)",
+        help=f"total time for one text, 0 for no limit (default: {timeout_s})",
     )
 
 

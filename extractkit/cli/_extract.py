@@ -36,7 +36,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-source", action="store_true", help="do not print the text with the found values"
     )
-    _arguments.add_model_arguments(parser)
+    _arguments.add_model_arguments(parser, timeout_s=120)
     parser.add_argument("--seed", type=int, metavar="N", help="start of the random generator")
 
 
@@ -58,9 +58,13 @@ def _run(arguments: argparse.Namespace) -> int:
     else:
         from extractkit.cli import _render
 
-        console = _output.console()
-        _render.show_result(console, result, text, source=not arguments.no_source)
-        _render.show_times(console, times, result)
+        _render.show_result(
+            _output.console(),
+            result,
+            text,
+            facts=_render.time_facts(times, result),
+            source=not arguments.no_source,
+        )
     return 0 if result.ok else 1
 
 

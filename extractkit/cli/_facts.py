@@ -9,11 +9,13 @@ from __future__ import annotations
 import datetime
 import random
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Literal
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["Invoice", "LineItem", "draw"]
+__all__ = ["Currency", "Invoice", "LineItem", "draw"]
+
+Currency: TypeAlias = Literal["EUR", "USD", "GBP", "CHF"]
 
 
 class LineItem(BaseModel):
@@ -21,28 +23,33 @@ class LineItem(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    description: str
+    description: str = Field(max_length=40)
     quantity: Decimal
     unit_price: Decimal
     amount: Decimal
 
 
 class Invoice(BaseModel):
-    """What the demonstration reads out of an invoice."""
+    """What the demonstration reads out of an invoice.
+
+    The limits are those of a short invoice: a small model that repeats itself reaches them soon.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
-    number: str = Field(description="the invoice number, as printed")
+    number: str = Field(max_length=20, description="the invoice number, as printed")
     issued: datetime.date = Field(description="date of the invoice")
     due: datetime.date | None = Field(description="date by which to pay; null if not given")
-    seller: str = Field(description="who wrote the invoice")
-    buyer: str = Field(description="who has to pay")
-    currency: Literal["EUR", "USD", "GBP", "CHF"]
-    items: list[LineItem] = Field(description="one entry for each line")
+    seller: str = Field(max_length=40, description="who wrote the invoice")
+    buyer: str = Field(max_length=40, description="who has to pay")
+    currency: Currency
+    items: list[LineItem] = Field(max_length=6, description="one entry for each line")
     net: Decimal | None = Field(description="sum before tax; null if not given")
     tax: Decimal | None = Field(description="tax amount, not the rate; null if not given")
     total: Decimal = Field(description="amount to pay")
-    notes: str | None = Field(description="remark at the end; null if there is none")
+    notes: Annotated[str, Field(max_length=60)] | None = Field(
+        description="remark at the end; null if there is none"
+    )
 
 
 _FIRST = (
@@ -100,7 +107,7 @@ _CENT = Decimal("0.01")
 def draw(
     rng: random.Random,
     *,
-    currency: Literal["EUR", "USD", "GBP", "CHF"],
+    currency: Currency,
     suffixes: tuple[str, ...],
 ) -> Invoice:
     """Return the values of one invoice.

@@ -10,13 +10,10 @@ import datetime
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal, TypeAlias
 
-from extractkit.cli._facts import Invoice
+from extractkit.cli._facts import Currency, Invoice
 
-__all__ = ["LAYOUTS", "Currency", "Layout"]
-
-Currency: TypeAlias = Literal["EUR", "USD", "GBP", "CHF"]
+__all__ = ["LAYOUTS", "Layout"]
 
 _ENGLISH = ("Ltd", "Trading", "& Sons")
 _NARROW_SPACE = "\u202f"

@@ -51,9 +51,13 @@ def console(*, stderr: bool = False) -> Console:
     """Return a console; colours and boxes only where a person looks at it."""
     from rich.console import Console
 
+    class PlainPipeConsole(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # main knows what to do; Rich would end the process with 1
+
     # A text may hold what the terminal's encoding lacks; that is no reason to fail.
     _reconfigure(sys.stderr if stderr else sys.stdout)
-    made = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    made = PlainPipeConsole(stderr=stderr, highlight=False, markup=False, emoji=False)
     if not made.is_terminal and "COLUMNS" not in os.environ:
         made.width = _PLAIN_WIDTH
     return made

@@ -10,11 +10,17 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from extractkit.cli import _arguments, _output
-from extractkit.errors import NotFoundError
+from extractkit.errors import MissingDependencyError, NotFoundError
 from extractkit.paths import JsonObject
-from extractkit.providers.local import _weights
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from extractkit.providers.local._weights import PullProgress
 
 __all__ = ["COMMAND", "Pulled", "ensure", "facts"]
 
@@ -43,35 +49,74 @@ class Pulled:
         }
 
 
-def ensure(*, force: bool = False) -> Pulled:
+def ensure(*, fetch: bool = False, force: bool = False) -> Pulled:
     """Return where the weights are, after fetching them if they are not there.
 
     Args:
-        force: Fetch and check them again.
+        fetch: Look into the file, too, and prepare the faster format if it is missing.
+        force: Fetch and prepare again, whatever is there.
 
     Raises:
+        UsageError: If they are not there and EXTRACTKIT_OFFLINE is set.
         ProviderError: If they cannot be fetched, or are not what they should be.
         MissingDependencyError: If the extra `local` is not installed.
     """
-    if not force:
+    weights = _weights()
+    if not (fetch or force):
         try:
-            return Pulled(path=_weights.find(None))
+            return Pulled(path=weights.find(None))
         except NotFoundError:
-            pass
-    print("extractkit: getting the weights of the embedded model (once)", file=sys.stderr)
+            print("extractkit: fetching the weights of the embedded model, once", file=sys.stderr)
     began = time.perf_counter()
-    counted = 0
     with _output.progress() as display:
-        task = display.add_task("downloading", total=None, done="")
+        watch = _Watch(display)
+        path = weights.pull(force=force, progress=watch)
+    return Pulled(
+        path=path, downloaded_bytes=watch.downloaded_bytes, seconds=time.perf_counter() - began
+    )
 
-        def show(done: int, whole: int | None) -> None:
-            nonlocal counted
-            counted = max(counted, done)
-            of = f" of {_output.megabytes(whole)}" if whole else ""
-            display.update(task, completed=done, total=whole, done=f"{_output.megabytes(done)}{of}")
 
-        path = _weights.pull(force=force, progress=show)
-    return Pulled(path=path, downloaded_bytes=counted, seconds=time.perf_counter() - began)
+def _weights() -> ModuleType:
+    try:
+        from extractkit.providers.local import _weights
+    except ModuleNotFoundError as error:
+        raise MissingDependencyError.for_feature(
+            "the local model", package=error.name or "gguf", extra="local"
+        ) from error
+    return _weights
+
+
+class _Watch:
+    """Shows the steps of a pull and remembers how much came over the network."""
+
+    def __init__(self, display: Progress) -> None:
+        self._display = display
+        self._tasks: dict[str, TaskID] = {}
+        self._whole: int | None = None
+        self.downloaded_bytes = 0
+
+    def __call__(self, progress: PullProgress) -> None:
+        if progress.note:
+            print(f"extractkit: {progress.note}", file=sys.stderr)
+        if progress.step == "download":
+            self._whole = progress.total_bytes
+            self.downloaded_bytes = max(self.downloaded_bytes, progress.done_bytes)
+        elif self.downloaded_bytes:
+            # Nobody looks at the very moment of the end; the next step says that it has come.
+            self.downloaded_bytes = self._whole or self.downloaded_bytes
+        self._show(progress)
+
+    def _show(self, progress: PullProgress) -> None:
+        if progress.step not in self._tasks:
+            self._tasks[progress.step] = self._display.add_task(progress.step, done="")
+        done = _output.megabytes(progress.done_bytes) if progress.done_bytes else ""
+        whole = f" of {_output.megabytes(progress.total_bytes)}" if progress.total_bytes else ""
+        self._display.update(
+            self._tasks[progress.step],
+            completed=progress.done_bytes,
+            total=progress.total_bytes,
+            done=done + whole,
+        )
 
 
 def facts(pulled: Pulled | None) -> list[tuple[str, str]]:
@@ -80,9 +125,9 @@ def facts(pulled: Pulled | None) -> list[tuple[str, str]]:
         return []
     size = _output.megabytes(pulled.path.stat().st_size)
     if not pulled.downloaded_bytes:
-        return [("weights", f"{pulled.path} ({size}), there already")]
+        return [("weights file", f"{pulled.path} ({size}), there already")]
     return [
-        ("weights", f"{pulled.path} ({size})"),
+        ("weights file", f"{pulled.path} ({size})"),
         (
             "download",
             f"{_output.megabytes(pulled.downloaded_bytes)} in {pulled.seconds:.1f} s",
@@ -96,7 +141,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    pulled = ensure(force=arguments.force)
+    pulled = ensure(fetch=True, force=arguments.force)
     if arguments.json:
         _output.print_json(pulled.report())
     else:

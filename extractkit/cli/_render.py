@@ -7,7 +7,7 @@ markup and cannot move the cursor.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from extractkit.cli._output import Times
@@ -17,7 +17,7 @@ from extractkit.results import ExtractionResult, Finding, Span, Status, Validity
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["show_facts", "show_heading", "show_result", "show_times", "visible"]
+__all__ = ["show_facts", "show_heading", "show_result", "time_facts", "visible"]
 
 _MOST_SOURCE_LINES = 80
 _LONGEST_VALUE = 44
@@ -58,14 +58,20 @@ def show_facts(console: Console, facts: Sequence[tuple[str, str]]) -> None:
 
 
 def show_result(
-    console: Console, result: ExtractionResult[Any], text: str, *, source: bool = True
+    console: Console,
+    result: ExtractionResult[Any],
+    text: str,
+    *,
+    facts: Sequence[tuple[str, str]] = (),
+    source: bool = True,
 ) -> None:
-    """Print everything about `result` that a person may want to know, but times.
+    """Print everything about `result` that a person may want to know.
 
     Args:
         console: Where to print.
         result: Any result, with a value or without.
         text: The text that it was made from.
+        facts: What to say besides about how it was come by, such as `time_facts`.
         source: Whether to print the text with the found values marked.
     """
     _show_value(console, result)
@@ -80,23 +86,15 @@ def show_result(
         show_heading(console, "findings")
         _show_findings(console, result.findings)
     show_heading(console, "how it was asked")
-    show_facts(console, list(_asking(result)))
+    show_facts(console, [*_asking(result), *facts])
 
 
-def show_times(console: Console, times: Times, result: ExtractionResult[Any]) -> None:
-    """Print what the extraction took."""
+def time_facts(times: Times, result: ExtractionResult[Any]) -> list[tuple[str, str]]:
+    """Return what the extraction took, for people."""
     answering_s = sum(attempt.seconds for attempt in result.attempts)
     rate = f", {result.usage.output_tokens / answering_s:.0f} tokens/s" if answering_s else ""
-    show_facts(
-        console,
-        [
-            (
-                "time",
-                f"{times.wall_s:.2f} s in all, {times.cpu_s:.2f} s CPU; "
-                f"answering {answering_s:.2f} s{rate}",
-            )
-        ],
-    )
+    said = f"{times.wall_s:.2f} s in all, {times.cpu_s:.2f} s CPU; answering {answering_s:.2f} s"
+    return [("time", f"{said}{rate}")]
 
 
 def _show_value(console: Console, result: ExtractionResult[Any]) -> None:
@@ -166,7 +164,7 @@ def _show_evidence(console: Console, result: ExtractionResult[Any], text: str) -
 def _found(span: Span | None, text: str) -> str:
     if span is None:
         return ""
-    notes = [] if span.grade == "exact" else [span.grade]
+    notes: list[str] = [] if span.grade == "exact" else [span.grade]
     notes += ["ambiguous"] if span.ambiguous else []
     said = f" ({', '.join(notes)})" if notes else ""
     return f"{_short(text[span.start : span.end])}{said}"
@@ -178,7 +176,6 @@ def _short(text: str) -> str:
 
 
 def _show_source(console: Console, text: str, spans: Sequence[Span]) -> None:
-    from rich.padding import Padding
     from rich.text import Text
 
     lines = text.count("\n") + 1
@@ -194,7 +191,7 @@ def _show_source(console: Console, text: str, spans: Sequence[Span]) -> None:
     else:
         show_heading(console, "source, found values between [[ and ]]")
         shown = Text(_bracketed(visible(text), merged).rstrip("\n"))
-    console.print(Padding(shown, (0, 0, 0, 2)))
+    console.print(shown, soft_wrap=True)
 
 
 def _merged(spans: Sequence[Span]) -> list[tuple[int, int]]:
@@ -238,7 +235,9 @@ def _show_findings(console: Console, findings: Sequence[Finding]) -> None:
 def _asking(result: ExtractionResult[Any]) -> Iterator[tuple[str, str]]:
     made = result.provenance
     yield "model", f"{made.model or '(not said)'}, asked through the provider {made.provider!r}"
-    yield from ((name, _said(value)) for name, value in made.details.items())
+    # Numbers about the decoding are for programs; what is said in words is for people.
+    said = {name: value for name, value in made.details.items() if isinstance(value, str)}
+    yield from said.items()
     yield "strategy", f"{result.strategy.value}: {result.strategy_reason}"
     cached = result.usage.cached_input_tokens
     reused = f" ({cached:,} of them kept from before)" if cached else ""
@@ -247,11 +246,3 @@ def _asking(result: ExtractionResult[Any]) -> Iterator[tuple[str, str]]:
         f"{result.usage.input_tokens:,} tokens read{reused}, "
         f"{result.usage.output_tokens:,} written",
     )
-
-
-def _said(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.3g}"
-    if isinstance(value, Mapping):
-        return json.dumps(value, ensure_ascii=False, default=str)
-    return str(value)

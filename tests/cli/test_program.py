@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from extractkit.cli import main
 from tests.cli.conftest import Run
 
 _ROOT = Path(__file__).parents[2]
@@ -54,27 +53,46 @@ def test_an_unknown_command_names_the_known_ones(run: Run) -> None:
 
 
 @pytest.mark.parametrize("command", ["extract", "demo", "pull"])
-def test_help_of_every_command_has_an_example(
-    command: str, capsys: pytest.CaptureFixture[str]
+def test_help_of_every_command_has_an_example(command: str, run: Run) -> None:
+    ran = run(command, "--help")
+    assert ran.code == 0
+    assert f"example:\n  extractkit {command}" in ran.out
+
+
+_ANSWER = """
+import sys
+import extractkit.api
+from extractkit.cli import main
+from extractkit.testing import FakeProvider
+extractkit.api.resolve = lambda model: FakeProvider(lambda request: '"Oslo"')
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_goes_away_is_no_error_message(
+    options: list[str], unbuffered: str, folder: Path
 ) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main([command, "--help"])
-    assert ended.value.code == 0
-    shown = capsys.readouterr().out
-    assert f"example:\n  extractkit {command}" in shown
-
-
-def test_a_reader_that_goes_away_is_no_error_message() -> None:
-    script = "import sys; from extractkit.cli import main; sys.exit(main(['--version'] * 1))"
+    (folder / "text.json").write_text('{"type": "string"}')
     reading, writing = os.pipe()
     os.close(reading)
     try:
         ran = subprocess.run(
-            [sys.executable, "-c", script.replace("['--version'] * 1", "[]")],
+            [
+                sys.executable,
+                "-c",
+                _ANSWER,
+                "extract",
+                "--schema",
+                "text.json",
+                "text.txt",
+                *options,
+            ],
             stdout=writing,
             stderr=subprocess.PIPE,
             timeout=60,
-            env=_environment(),
+            env=_environment(PYTHONUNBUFFERED=unbuffered),
         )
     finally:
         os.close(writing)

@@ -15,7 +15,7 @@ import pytest
 
 from tests.docs.fences import ROOT, Fence, fences, name_of, pages
 
-_MARKERS = re.compile(r"output|weights|help: \w*|not run: \S.*|")
+_MARKERS = re.compile(r"output|weights|help:( \w+)?|not run: \S.*|")
 
 
 def _pages_with_python() -> list[object]:
