@@ -4,7 +4,7 @@ Neighbours: `schema` says which leaves claim to come from the source, `checks` t
 level GROUNDED. This room never changes a value and never calls a model.
 
     source      one text, read once, asked for many values
-    normalize   folding of presentation, with the way back to the source's own characters
+    phrases     every string; normalize: folding, with the way back to the source's characters
     words       where a match may begin and end
     numbers     every number by value; surroundings: signs, currencies, percent, scales, units
     dates       every date with its readings; times, moments: times of day, both together

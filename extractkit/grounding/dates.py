@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import cached_property
 
 from extractkit.grounding.locales import Order
 
@@ -46,11 +47,13 @@ _NUMERIC = re.compile(
 _COMPACT = re.compile(r"(?<![A-Za-z\d])(?=(?P<whole>(?P<a>\d{4})(?P<b>\d{2})(?P<c>\d{2}))(?!\d))")
 _DAY_FIRST = re.compile(
     rf"(?<!\d)(?<!\d[.,])(?=(?P<day>\d{{1,2}}){_ORDINAL}{_GAP}(?:day\s+of\s+|of\s+|de\s+)?"
-    rf"(?P<month>[^\W\d_]{{3,10}}){_GAP}(?:of\s+|de\s+)?(?P<year>\d{{4}}|['\u2019]?\d{{2}}){_AFTER_YEAR})"
+    rf"(?P<month>[^\W\d_]{{3,10}}){_GAP}(?:of\s+|de\s+)?(?P<year>\d{{4}}|['\u2019]?\d{{2}}){_AFTER_YEAR})",
+    re.IGNORECASE,
 )
 _DAY_YEAR = re.compile(
     rf"(?<!\d)(?=(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?P<gap>[\s\-/.,]{{1,3}})"
-    rf"(?P<year>\d{{4}}|['\u2019]?\d{{2}}){_AFTER_YEAR})"
+    rf"(?P<year>\d{{4}}|['\u2019]?\d{{2}}){_AFTER_YEAR})",
+    re.IGNORECASE,
 )
 _YEAR_FIRST = re.compile(
     r"(?<!\d)(?=(?P<year>\d{4})[\s\-/.,]{1,3}(?P<month>[^\W\d_]{3,10})[\s\-/.,]{1,3}"
@@ -138,8 +141,9 @@ class DateIndex:
                 return f"only {said!r}"
         return ""
 
+    @cached_property
     def mentions_relative(self) -> bool:
-        """Return whether the text has a date that counts from another one ("last Friday")."""
+        """Whether the text has a date that counts from another one ("last Friday")."""
         return _RELATIVE.search(self._text) is not None
 
     def _add(self, day: date | None, start: int, end: int, doubt: str = "") -> None:

@@ -63,7 +63,7 @@ def find_date(text: str, dates: DateIndex, wanted: date, spelled: str) -> list[P
     coarser = dates.coarser(wanted)
     if coarser:
         return Miss(code="date_precision", reason=f"day not in the source, which gives {coarser}")
-    if dates.mentions_relative():
+    if dates.mentions_relative:
         return Miss(
             reason="is not in the source; relative dates are read only with "
             "Grounding(reference_date=...)"

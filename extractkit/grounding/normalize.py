@@ -1,6 +1,6 @@
 """Text folding that remembers where every folded character came from.
 
-Neighbours: `source` searches folded text; `words` judges where a match may begin and end. This
+Neighbours: `phrases` searches folded text; `words` judges where a match may begin and end. This
 module never changes what a text says: two texts fold alike only where they differ in
 presentation (case, white space, quotes, dashes, ligatures, width, composed accents, characters
 without width).
@@ -35,10 +35,14 @@ _TYPOGRAPHY = str.maketrans(
 # Compatibility folding would glue these to their neighbour: 10² is not 102, Acme™ not Acmetm.
 _KEPT = "\u2120\u2122"
 
+# Letters, digits and punctuation that nearly always fold one to one, single spaces among them.
+_VISIBLE = r"!-~\w\u2010\u2012-\u2015\u2018-\u201f\u3001-\u3003\u3008-\u3011"
 _PIECE = re.compile(
-    rf"(?P<ascii>[!-~]+(?: [!-~]+)*)|(?P<blank>[\s{IGNORABLE}]+)|(?P<word>\w+)|(?P<other>.)",
+    rf"(?P<run>[{_VISIBLE}]+(?: [{_VISIBLE}]+)*)|(?P<blank>[\s{IGNORABLE}]+)|(?P<other>.)",
     re.DOTALL,
 )
+# The same where a run does not: the parts that do, and single characters.
+_PART = re.compile(r"[ -~]+|[^\W\d]+|.", re.DOTALL)
 _LINE_BREAK_HYPHEN = re.compile(r"\u00ad\s*\n")
 _REFERENCE = re.compile(r"\s*\[\d{1,3}(?:\s?[,\u2013-]\s?\d{1,3})*\]")
 _ONLY_IGNORABLE = re.compile(rf"[{IGNORABLE}]*\Z")
@@ -137,30 +141,39 @@ class _Folder:
             match = _PIECE.match(self.text, start, end)
             if match is None:  # pragma: no cover - the last alternative takes any character
                 return
-            kind = str(match.lastgroup)
-            if kind == "blank":
+            if match.lastgroup == "blank":
                 self._blank(start, match.end())
                 start = match.end()
             else:
-                start = self._run(start, match.end(), end, kind)
+                start = self._run(start, match.end(), end)
 
-    def _run(self, start: int, stop: int, end: int, kind: str) -> int:
+    def _run(self, start: int, stop: int, end: int) -> int:
         """Fold a run of visible characters; return where the next one starts."""
         if stop < end and self.text[stop] > "\x7f" and joins_previous(self.text[stop]):
             stop -= 1  # the last character takes the mark that follows
-        if stop == start or kind == "other":
-            return self._cluster(start, end)
+        if self._linear(start, stop):
+            return stop
+        at = start
+        while at < stop:
+            match = _PART.match(self.text, at, stop)
+            if match and self._linear(at, match.end()):
+                at = match.end()
+                continue
+            part_end = match.end() if match else stop
+            while at < part_end:
+                at = self._cluster(at, end)
+        return self._cluster(at, end) if at == start else at
+
+    def _linear(self, start: int, stop: int) -> bool:
+        """Fold a run if its characters fold one by one; return whether they do."""
         run = self.text[start:stop]
-        if kind == "ascii":
-            self._add(run.lower().translate(_TYPOGRAPHY), start, stop, linear=True)
-            return stop
-        folded = run.casefold()
-        if len(folded) == len(run) and _is_settled(run) and _is_settled(folded):
-            self._add(folded, start, stop, linear=True)
-            return stop
-        while start < stop:
-            start = self._cluster(start, end)
-        return start
+        folded = run.lower() if run.isascii() else run.casefold()
+        one_by_one = run.isascii() or (
+            len(folded) == len(run) and _is_settled(run) and _is_settled(folded)
+        )
+        if one_by_one and run:
+            self._add(folded.translate(_TYPOGRAPHY), start, stop, linear=True)
+        return one_by_one and bool(run)
 
     def _cluster(self, start: int, end: int) -> int:
         stop = start + 1

@@ -36,6 +36,8 @@ _WESTERN_GROUPS = re.compile(r"[1-9]\d{0,2}(?:S\d{3})+\Z")
 _INDIAN_GROUPS = re.compile(r"[1-9]\d?(?:S\d{2})+S\d{3}\Z")
 _PLAIN_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,6})?\Z", re.ASCII)
 
+_MOST_PLACES = 1000
+
 _OVER_SPACE = "the digits may be one number with a space in it, or several numbers"
 _IN_LIST = "the digits are joined by commas and may be one number or several"
 _DASH = "the dash before the digits may be a minus sign or not"
@@ -95,20 +97,28 @@ class NumberIndex:
         self._text = text
         self._decimal: Literal[".", ","] | None = decimal
         self._tokens: defaultdict[str, list[tuple[int, int, str]]] = defaultdict(list)
-        self._read: dict[str, dict[Decimal, list[NumberReading]]] = {}
+        self._found: dict[Decimal, tuple[NumberReading, ...]] = {}
         self._spaced: list[tuple[int, int]] = []
         self._scan()
 
     def find(self, value: Decimal) -> tuple[NumberReading, ...]:
-        """Return every reading worth `value`, in the order of the text."""
-        key = "".join(map(str, value.as_tuple().digits)).strip("0")
-        if key not in self._read:
-            readings: defaultdict[Decimal, list[NumberReading]] = defaultdict(list)
+        """Return the readings worth `value`, in the order of the text.
+
+        Where it stands very often, the places after the first thousand (with a doubt: five
+        thousand) are left out.
+        """
+        if value not in self._found:
+            plain = 0
+            found: list[NumberReading] = []
+            key = "".join(map(str, value.as_tuple().digits)).strip("0")
             for token in self._tokens.get(key, ()):
-                for reading in self._readings(*token):
-                    readings[reading.value].append(reading)
-            self._read[key] = dict(readings)
-        return tuple(self._read[key].get(value, ()))
+                same = [each for each in self._readings(*token) if each.value == value]
+                found.extend(same)
+                plain += sum(not each.doubt for each in same)
+                if plain >= _MOST_PLACES or len(found) >= 5 * _MOST_PLACES:
+                    break
+            self._found[value] = tuple(sorted(found, key=lambda each: each.start))
+        return self._found[value]
 
     def spelled(self, digits: str) -> list[tuple[int, int]]:
         """Return the spans of tokens written exactly as `digits`, as "9.00" in "RM9.00"."""
@@ -124,7 +134,7 @@ class NumberIndex:
         for match in _TOKEN.finditer(self._text):
             token = match.group()
             self._tokens[_significant(token)].append((match.start(), match.end(), ""))
-            if token.count(",") > 1 and not _digit_readings(token, self._decimal):
+            if token.count(",") > 1 and "." not in token and not _digit_readings(token, None):
                 for part in re.finditer(r"\d+", token):
                     start, end = match.start() + part.start(), match.start() + part.end()
                     self._tokens[_significant(part.group())].append((start, end, _IN_LIST))

@@ -1,6 +1,6 @@
 """One text, read once, and asked for many values.
 
-Neighbours: `normalize`, `numbers`, `dates` and `times` read the text, `align` chooses among the
+Neighbours: `phrases`, `numbers`, `dates` and `times` read the text, `align` chooses among the
 places found here. Each reading is made when the first claim of its kind asks for it. This module
 never changes a value and never judges a document.
 """
@@ -8,11 +8,10 @@ never changes a value and never judges a document.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from functools import cached_property
-from itertools import islice
 from typing import Literal, TypeAlias
 
 from extractkit.errors import UnsupportedError, UsageError
@@ -20,19 +19,16 @@ from extractkit.grounding.align import Place
 from extractkit.grounding.dates import DateIndex
 from extractkit.grounding.locales import convention
 from extractkit.grounding.moments import Miss, find_date, find_datetime, find_time, moment_of
-from extractkit.grounding.normalize import Folded, find_all, fold
+from extractkit.grounding.normalize import fold
 from extractkit.grounding.numbers import NumberIndex, NumberReading, number_of
+from extractkit.grounding.phrases import PhraseIndex
 from extractkit.grounding.times import TimeIndex
-from extractkit.grounding.words import stands_alone
 from extractkit.paths import JsonValue, Pointer, split
 from extractkit.results import Grounding
 
 __all__ = ["ClaimKind", "Source"]
 
 ClaimKind: TypeAlias = Literal["text", "number", "date", "datetime", "time", "exempt"]
-
-# Of a value that stands more often than this, the first places are as good as any.
-_MOST_PLACES = 1000
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _PERCENT_WORDS = frozenset(("pct", "perc", "percent", "percentage", "prozent"))
@@ -89,12 +85,12 @@ class Source:
         return self._find_text(value)
 
     @cached_property
-    def _folded(self) -> Folded:
-        return fold(self._text)
+    def _phrases(self) -> PhraseIndex:
+        return PhraseIndex(self._text)
 
     @cached_property
-    def _without_references(self) -> Folded:
-        return fold(self._text, skip_references=True)
+    def _without_references(self) -> PhraseIndex:
+        return PhraseIndex(self._text, skip_references=True)
 
     @cached_property
     def _numbers(self) -> NumberIndex:
@@ -118,26 +114,16 @@ class Source:
 
     def _text_places(self, value: str, needle: str) -> list[Place]:
         """Return where `value` stands: as it is, else folded, else folded between references."""
-        exact = ((at, at + len(value)) for at in find_all(self._text, value))
-        places = self._whole(exact, "exact") or self._whole(
-            _spans(self._folded, needle), "normalised"
-        )
-        if places:
-            return places
-        spelled = self._numbers.spelled(value.strip()) if value.strip()[:1].isdecimal() else ()
-        if spelled:
-            return [Place(start=start, end=end, grade="exact") for start, end in spelled]
-        if "[" in value:
-            return []
-        return self._whole(_spans(self._without_references, needle), "normalised")
-
-    def _whole(
-        self, spans: Iterable[tuple[int, int]], grade: Literal["exact", "normalised"]
-    ) -> list[Place]:
-        whole = (span for span in spans if stands_alone(self._text, *span))
-        return [
-            Place(start=start, end=end, grade=grade) for start, end in islice(whole, _MOST_PLACES)
-        ]
+        found = self._phrases.find(needle)
+        wanted = value.strip()
+        exact = [span for span in found if self._text[slice(*span)] == wanted]
+        if not found and wanted[:1].isdecimal():
+            exact = self._numbers.spelled(wanted)
+        if not (found or exact or "[" in value) and self._phrases.has_words(needle):
+            found = self._without_references.find(needle)
+        if exact:
+            return [Place(start=start, end=end, grade="exact") for start, end in exact]
+        return [Place(start=start, end=end, grade="normalised") for start, end in found]
 
     def _find_number(self, number: Decimal, words: frozenset[str]) -> Sequence[Place] | Miss:
         readings = self._numbers.find(number)
@@ -176,13 +162,6 @@ class Source:
         return find_time(self._text, self._times, moment, spelled)
 
 
-def _spans(folded: Folded, needle: str) -> Iterable[tuple[int, int]]:
-    for at in find_all(folded.text, needle):
-        span = folded.span(at, at + len(needle))
-        if span is not None:
-            yield span
-
-
 def _reference(written: str | None) -> date | None:
     if written is None:
         return None
@@ -195,9 +174,10 @@ def _reference(written: str | None) -> date | None:
 
 
 def _words(pointer: Pointer) -> frozenset[str]:
-    """Return the words of the last name in `pointer`, list positions left out."""
+    """Return the words of the last name in `pointer` in the singular, list positions left out."""
     names = [token for token in split(pointer) if not token.isdecimal()]
-    return frozenset(word.lower() for word in _WORD.findall(names[-1])) if names else frozenset()
+    words = _WORD.findall(names[-1]) if names else []
+    return frozenset(word.lower().removesuffix("s") for word in words)
 
 
 def _unit_mismatch(unit: str, words: frozenset[str]) -> str:
@@ -210,5 +190,5 @@ def _unit_mismatch(unit: str, words: frozenset[str]) -> str:
     if unit in ("%", "\u2030"):
         fits = not words.isdisjoint(_PERCENT_WORDS | _SHARE_WORDS)
     else:
-        fits = unit.lower() in words or f"{unit.lower()}s" in words
+        fits = unit.lower().removesuffix("s") in words
     return "" if fits else f"the source counts in {unit!r}, which the field's name does not say"

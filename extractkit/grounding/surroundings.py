@@ -29,6 +29,7 @@ _BEFORE = re.compile(
     rf"(?P<outer>[-\u2212\u2013+])?(?P<currency>{_CURRENCY})?[{_GAPS}]?(?P<inner>[-\u2212\u2013+])?\Z",
     re.IGNORECASE,
 )
+_LINKS = ("-", "\u2013", "/", ":")
 _LEFT_CHAIN = re.compile(r"(?:[^\W_]+[-\u2013/:])+\Z")
 _RIGHT_CHAIN = re.compile(r"(?:[-\u2013/:][^\W_]+)+")
 
@@ -170,6 +171,8 @@ def chain_doubt(text: str, start: int, end: int) -> str | None:
     be something else. Digits among three or more linked parts (a date, a telephone number, an
     identifier) are no number.
     """
+    if text[start - 1 : start] not in _LINKS and text[end : end + 1] not in _LINKS:
+        return ""
     left = _LEFT_CHAIN.search(text, max(0, start - _WINDOW), start)
     right = _RIGHT_CHAIN.match(text, end, min(len(text), end + _WINDOW))
     before = _parts(left.group()) if left else []

@@ -12,13 +12,16 @@ from functools import lru_cache
 
 from extractkit.grounding.normalize import IGNORABLE, joins_previous
 
-__all__ = ["is_letter", "is_unspaced", "stands_alone"]
+__all__ = ["UNSPACED", "is_letter", "is_unspaced", "stands_alone"]
 
-_UNSPACED = re.compile(
-    "[\u0e00-\u0fff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3100-\u318f\u31a0-\u31ff"
+UNSPACED = (
+    "\u0e00-\u0fff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3100-\u318f\u31a0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc"
-    "\U00020000-\U0003ffff]"
+    "\U00020000-\U0003ffff"
 )
+"""Scripts without spaces between words, as the inside of a character class."""
+
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 _IGNORABLE = re.compile(f"[{IGNORABLE}]")
 _JOINER = "\u200d"
 

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from extractkit.errors import UsageError
+from extractkit.grounding.dates import DateIndex
+from extractkit.results import Grounding
+from tests.grounding.asking import ask
+
+
+@pytest.mark.parametrize(
+    ("text", "matched"),
+    [
+        ("on 2026-03-06.", "2026-03-06"),
+        ("on 2026/3/6", "2026/3/6"),
+        ("at 2026-03-06T21:13Z", "2026-03-06"),
+        ("6 March 2026", "6 March 2026"),
+        ("6th March 2026", "6th March 2026"),
+        ("the 6TH DAY OF MARCH, 2026", "6TH DAY OF MARCH, 2026"),
+        ("6. März 2026", "6. März 2026"),
+        ("6 de marzo de 2026", "6 de marzo de 2026"),
+        ("6 mars 2026", "6 mars 2026"),
+        ("6MAR2026", "6MAR2026"),
+        ("6-Mar-26", "6-Mar-26"),
+        ("6 Mar '26", "6 Mar '26"),
+        ("March 6, 2026", "March 6, 2026"),
+        ("March 6th,\n2026", "March 6th,\n2026"),
+        ("Mar. 6, '26", "Mar. 6, '26"),
+        ("Mar-06-2026", "Mar-06-2026"),
+        ("2026 March 6", "2026 March 6"),
+        ("2026-Mar-06", "2026-Mar-06"),
+        ("2026年3月6日", "2026年3月6日"),
+        ("2026년 3월 6일", "2026년 3월 6일"),
+        ("06.03.2026", "06.03.2026"),
+        ("6. 3. 2026", "6. 3. 2026"),
+        ("1 May\n06 March 2026", "06 March 2026"),
+    ],
+)
+def test_every_written_form_of_a_day_is_read(text: str, matched: str) -> None:
+    answer = ask(text, "2026-03-06", "date")
+    assert (answer.verdict, answer.matched) == ("yes", matched)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "verdict"),
+    [
+        ("12-01-19", "2019-01-12", "flagged"),
+        ("12-01-19", "2019-12-01", "flagged"),
+        ("12-01-19", "2012-01-19", "flagged"),
+        ("25/12/18", "2018-12-25", "yes"),
+        ("05/05/2026", "2026-05-05", "yes"),
+        ("03.06.2026", "2026-06-03", "yes"),
+        ("03.06.2026", "2026-03-06", "flagged"),
+        ("06.25.2026", "2026-06-25", "yes"),
+        ("20260306", "2026-03-06", "flagged"),
+        ("1/2/68", "2068-02-01", "flagged"),
+        ("1/2/69", "1969-02-01", "flagged"),
+        ("March 6 20 people", "2020-03-06", "no"),
+        ("6 March 20:15", "2020-03-06", "no"),
+        ("31/02/2026", "2026-02-28", "no"),
+        ("1.25/03/2026", "2026-03-25", "no"),
+        ("25/03/2026/7", "2026-03-25", "no"),
+        ("2026-03-061", "2026-03-06", "no"),
+        ("125/03/2026", "2026-03-25", "no"),
+        ("123/03/2026", "2026-03-23", "no"),
+        ("5/3/1", "2001-03-05", "no"),
+        ("30000101", "3000-01-01", "no"),
+        ("6 Mary 2026", "2026-03-06", "no"),
+    ],
+)
+def test_readings_are_no_more_certain_than_their_form(text: str, value: str, verdict: str) -> None:
+    assert ask(text, value, "date").verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("locale", "text", "value", "verdict"),
+    [
+        ("en-US", "03/06/2026", "2026-03-06", "yes"),
+        ("en-US", "03/06/2026", "2026-06-03", "no"),
+        ("en_GB", "03/06/2026", "2026-06-03", "yes"),
+        ("en", "03/06/2026", "2026-06-03", "flagged"),
+        ("de", "03/06/2026", "2026-06-03", "yes"),
+        ("en-US", "25/03/2026", "2026-03-25", "yes"),
+        ("ja", "12-01-19", "2012-01-19", "yes"),
+        ("ja", "12/01/2019", "2019-01-12", "flagged"),
+    ],
+)
+def test_a_locale_settles_the_order(locale: str, text: str, value: str, verdict: str) -> None:
+    assert ask(text, value, "date", options=Grounding(locale=locale)).verdict == verdict
+
+
+def test_an_unknown_locale_is_an_error_of_the_caller() -> None:
+    with pytest.raises(UsageError, match="locale='tlh'"):
+        ask("x", "x", "text", options=Grounding(locale="tlh"))
+
+
+@pytest.mark.parametrize(
+    ("said", "value", "verdict"),
+    [
+        ("today", "2026-03-11", "yes"),
+        ("Yesterday", "2026-03-10", "yes"),
+        ("tomorrow", "2026-03-12", "yes"),
+        ("last Friday", "2026-03-06", "flagged"),
+        ("next Friday", "2026-03-13", "flagged"),
+        ("last Wednesday", "2026-03-04", "flagged"),
+        ("next Wednesday", "2026-03-18", "flagged"),
+        ("last Friday", "2026-03-13", "no"),
+    ],
+)
+def test_relative_dates_count_from_the_reference_date(said: str, value: str, verdict: str) -> None:
+    options = Grounding(reference_date="2026-03-11")  # a Wednesday
+    answer = ask(f"due {said}.", value, "date", options=options)
+    assert answer.verdict == verdict
+    assert answer.matched in ("", said)
+
+
+def test_a_reference_date_at_the_end_of_the_calendar_reads_what_exists() -> None:
+    options = Grounding(reference_date="9999-12-31")
+    assert ask("tomorrow or today", "9999-12-31", "date", options=options).matched == "today"
+
+
+def test_a_reference_date_that_is_none_is_an_error_of_the_caller() -> None:
+    with pytest.raises(UsageError, match="ISO date"):
+        ask("x", "x", "text", options=Grounding(reference_date="Friday"))
+
+
+def test_a_date_claim_that_is_no_date_is_looked_for_as_words() -> None:
+    assert ask("due on receipt", "on receipt", "date").matched == "on receipt"
+
+
+def test_years_of_dates_in_digits_are_known() -> None:
+    index = DateIndex("06/03/2026, 2026-03-07 and 6 March 2026")
+    assert list(index.years(2026)) == [(6, 10), (12, 16), (35, 39)]
+    assert index.years(1999) == ()
+
+
+DAYS = st.dates(min_value=date(1000, 1, 1), max_value=date(2999, 12, 31))
+FORMS = (
+    "{0:%Y-%m-%d}",
+    "{0.day} {0:%B} {0.year}",
+    "{0:%B} {0.day}, {0.year}",
+    "{0.day:02}-{0:%b}-{0.year}",
+    "{0.year}年{0.month}月{0.day}日",
+    "{0.day:02}.{0.month:02}.{0.year}",
+)
+
+
+@given(day=DAYS, form=st.sampled_from(FORMS), before=st.sampled_from(["", "on ", "(", "Date:\n"]))
+def test_a_planted_date_is_found_with_its_span(day: date, form: str, before: str) -> None:
+    written = form.format(day)
+    answer = ask(f"{before}{written}; end", day.isoformat(), "date")
+    assert (answer.verdict, answer.matched, answer.at) == ("yes", written, len(before))
+
+
+@given(day=DAYS, other=DAYS, form=st.sampled_from(FORMS))
+def test_another_date_is_not_found(day: date, other: date, form: str) -> None:
+    if day != other:
+        assert ask(f"on {form.format(day)}", other.isoformat(), "date").verdict != "yes"

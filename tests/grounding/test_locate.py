@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from extractkit.errors import UnsupportedError
+from extractkit.fields import Mark
+from extractkit.grounding import ClaimKind, GroundingReport, locate
+from extractkit.grounding.normalize import fold
+from extractkit.results import Grounding, LevelCount, Validity
+from tests.grounding.asking import Claim, ask
+
+
+def test_no_claims_make_an_empty_report() -> None:
+    assert locate([], "text") == GroundingReport()
+    assert GroundingReport().count == LevelCount()
+
+
+def test_exempt_and_empty_leaves_are_counted_and_not_looked_for() -> None:
+    claims = [
+        Claim(pointer="/a", value="anything", kind="exempt", mark=Mark.INFERRED),
+        Claim(pointer="/b", value=None),
+        Claim(pointer="/c", value=[]),
+        Claim(pointer="/d", value={}),
+        Claim(pointer="/e", value="text", mark=Mark.VERBATIM),
+        Claim(pointer="/f", value="absent"),
+    ]
+    report = locate(claims, "some text")
+    assert report.count == LevelCount(checked=2, exempt=4, failed=1)
+    assert list(report.evidence) == ["/e"]
+    (finding,) = report.findings
+    assert (finding.path, finding.level, finding.severity, finding.code) == (
+        "/f",
+        Validity.GROUNDED,
+        "error",
+        "not_in_source",
+    )
+    assert finding.message == "'absent' (text): is not in the source"
+
+
+def test_messages_stay_short() -> None:
+    report = ask("x", "word " * 1000, "text").report
+    assert len(report.findings[0].message) < 120
+
+
+def test_fuzzy_matching_is_refused_and_not_ignored() -> None:
+    with pytest.raises(UnsupportedError, match="fuzzy"):
+        ask("x", "x", "text", options=Grounding(fuzzy=True))
+
+
+def test_the_same_value_twice_is_found_twice() -> None:
+    claims = [Claim(pointer="/0", value="pcs"), Claim(pointer="/1", value="pcs")]
+    assert len(locate(claims, "1 pcs").evidence) == 2
+
+
+def test_a_boolean_is_never_found() -> None:
+    answer = ask("true", True, "text")
+    assert answer.codes == ("not_in_source",)
+    assert "true and false" in answer.report.findings[0].message
+
+
+KINDS: st.SearchStrategy[ClaimKind] = st.sampled_from(
+    ["text", "number", "date", "datetime", "time", "exempt"]
+)
+VALUES = (
+    st.text(max_size=8)
+    | st.integers(min_value=-(10**6), max_value=10**6)
+    | st.floats()
+    | st.booleans()
+    | st.none()
+    | st.dates().map(str)
+    | st.datetimes().map(lambda moment: moment.isoformat())
+    | st.times().map(str)
+    | st.decimals(allow_nan=True, allow_infinity=True).map(str)
+)
+TOKENS = st.sampled_from(
+    [
+        *" \n.,-/:()%$kxTZ'",
+        "1",
+        "20",
+        "2026",
+        "007",
+        "1,234",
+        "3.480,50",
+        "March",
+        "6th day of",
+        "pm",
+        "million",
+        "RM",
+        "\u00a0",
+        "\u2212",
+        "\u2013",
+        "\u00bd",
+        "\u5e74",
+        "\u4e07",
+        "\uff11",
+        "\u0301",
+        "\u200d",
+        "[3]",
+        "word",
+        "\U0001f600",
+    ]
+)
+SOURCES = st.lists(TOKENS, max_size=25).map("".join) | st.text(max_size=40)
+
+
+@given(SOURCES, st.lists(st.tuples(VALUES, KINDS), max_size=4))
+def test_any_claims_on_any_text_give_valid_spans_and_full_counts(
+    text: str, pairs: list[tuple[object, ClaimKind]]
+) -> None:
+    claims = [
+        Claim(pointer=f"/{index}", value=value, kind=kind)
+        for index, (value, kind) in enumerate(pairs)
+    ]
+    report = locate(claims, text)
+    count = report.count
+    errors = [finding for finding in report.findings if finding.severity == "error"]
+    assert count.checked + count.exempt == len(claims)
+    assert count.failed == len(errors) == count.checked - len(report.evidence)
+    assert all(0 <= span.start < span.end <= len(text) for span in report.evidence.values())
+    assert report == locate(claims, text)
+
+
+@given(SOURCES, st.data())
+def test_any_part_of_a_text_is_found_as_what_it_says(text: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(text)))
+    value = text[start : data.draw(st.integers(start, len(text)))]
+    answer = ask(text, value, "text")
+    if answer.matched:
+        assert fold(answer.matched).text == fold(value).text.strip(" ") or "[" in answer.matched
+        assert (answer.grade == "exact") == (answer.matched == value.strip())
+
+
+FACTS: list[tuple[str, object, ClaimKind]] = [
+    ("total 3,480.50", 3480.5, "number"),
+    ("1.234 Stk.", 1234, "number"),
+    ("48% of", 48, "number"),
+    ("$48 million", 48_000_000, "number"),
+    ("(1,048.00)", -1048, "number"),
+    ("3\u202f480", 3480, "number"),
+    ("-48", -48, "number"),
+    ("10", 10, "number"),
+    ("2026-03-06", 2026, "number"),
+    ("6 March 2026", "2026-03-06", "date"),
+    ("March 6, 2026", "2026-03-06", "date"),
+    ("03/06/2026", "2026-03-06", "date"),
+    ("6 March 2026, 21:13", "2026-03-06T21:13:00", "datetime"),
+    ("9:13 pm", "21:13", "time"),
+    ("The \ufb01lter", "the filter", "text"),
+    ("rose [3] by", "rose by", "text"),
+    ("RM9.00", "9.00", "text"),
+    ("東京", "東京", "text"),
+]
+
+
+@given(st.sampled_from(FACTS), SOURCES, SOURCES)
+@example(("6 March 2026", "2026-03-06", "date"), "1 May", "")
+@example(("10", 10, "number"), "\u5e74 1", "000 million")
+def test_unrelated_text_never_lowers_a_verdict(
+    fact: tuple[str, object, ClaimKind], before: str, after: str
+) -> None:
+    text, value, kind = fact
+    alone = ask(text, value, kind)
+    among = ask(f"{before}\n{text}\n{after}", value, kind)
+    assert alone.matched
+    assert among.matched
+    assert among.plain or not alone.plain
+
+
+def test_receipts_are_grounded_by_their_labels(shared_data: Path) -> None:
+    path = shared_data / "sroie_receipts" / "dev" / "receipts.jsonl"
+    receipts = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[:100]]
+    totals = [ask(each["text"], each["expected"]["total"], "number") for each in receipts]
+    dates = [ask(each["text"], each["expected"]["date"], "text") for each in receipts]
+    assert sum(answer.matched != "" for answer in totals) >= 97
+    assert sum(answer.matched != "" for answer in dates) >= 95
+
+
+def test_cost_is_near_linear_in_the_source() -> None:
+    line = "Item 12: delivered 6 March 2026 at 9:13 PM, \u201cfragile\u201d, 1,234.50 EUR (48%).\n"
+    claims = [
+        Claim(pointer=f"/{index}/{kind}", value=value, kind=kind)
+        for index in range(10)
+        for kind, value in (("text", f"absent {index}"), ("number", 7), ("date", "2026-01-01"))
+    ]
+
+    def seconds(copies: int) -> float:
+        text = line * copies
+        best = float("inf")
+        for _ in range(3):
+            started = time.process_time()
+            locate(claims, text)
+            best = min(best, time.process_time() - started)
+        return best
+
+    seconds(100)
+    assert seconds(4000) < 16 * seconds(1000)
