@@ -10,15 +10,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from extractkit.cli import _output
-from extractkit.cli._arguments import Command, Parser, version
 from extractkit.errors import (
     DeadlineExceededError,
     ExtractionError,
     ExtractkitError,
     ProviderError,
 )
+
+if TYPE_CHECKING:
+    from extractkit.cli._arguments import Command, Parser
 
 __all__ = ["main"]
 
@@ -37,8 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        with _output.plain_warnings():
-            code = _run(arguments)
+        code = _run(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
         _silence(sys.stdout.fileno())
@@ -60,13 +61,19 @@ def _commands() -> tuple[Command, ...]:
 
 
 def _run(arguments: list[str]) -> int:
+    # The rest of the package is loaded from here on: an interrupt may come while it loads.
+    from extractkit.cli import _output
+
     try:
-        return _dispatch(arguments)
+        with _output.plain_warnings():
+            return _dispatch(arguments)
     except SystemExit as ended:  # how argparse ends after --help and --version
         return ended.code if isinstance(ended.code, int) else 0
 
 
 def _dispatch(arguments: list[str]) -> int:
+    from extractkit.cli._arguments import Parser
+
     known = {command.name: command for command in _commands()}
     top = _top_parser(known)
     # Options after the name of a command are that command's own.
@@ -86,6 +93,8 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _top_parser(known: dict[str, Command]) -> Parser:
+    from extractkit.cli._arguments import Parser, version
+
     listed = "\n".join(f"  {command.name:<10}{command.summary}" for command in known.values())
     parser = Parser(
         prog="extractkit",

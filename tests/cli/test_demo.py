@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from extractkit.cli._invoices import generate
+from extractkit.cli._layouts import LAYOUTS
 from extractkit.messages import ModelResponse, StopReason
 from tests.cli.conftest import Run, Script
 
@@ -18,9 +21,9 @@ def _perfect(seed: int) -> str:
 def test_the_demonstration_shows_value_level_ending_evidence_and_cost(
     run: Run, script: Script
 ) -> None:
-    script(_perfect(1))
+    script(_perfect(3))
     ran = run("demo", "--model", "scripted")
-    truth = generate(1).truth
+    truth = generate(3).truth
     assert ran.code == 0
     assert "Invoice(" in ran.out
     assert "LineItem(" in ran.out
@@ -33,8 +36,16 @@ def test_the_demonstration_shows_value_level_ending_evidence_and_cost(
     assert "15 of 15 right" in ran.out
 
 
+@pytest.mark.parametrize("seed", range(2 * len(LAYOUTS)))
+def test_a_perfect_answer_is_grounded_in_every_layout(seed: int, run: Run, script: Script) -> None:
+    """The label of an invoice stands in its text, as the grounding room reads it, too."""
+    script(_perfect(seed))
+    report = json.loads(run("demo", "--model", "scripted", "--seed", str(seed), "--json").out)
+    assert report["result"]["validity"] == "grounded", report["result"]["findings"]
+
+
 def test_wrong_fields_are_named(run: Run, script: Script) -> None:
-    wrong = generate(1).truth.model_copy(update={"seller": "Somebody Else"})
+    wrong = generate(3).truth.model_copy(update={"seller": "Somebody Else"})
     script(wrong.model_dump_json())
     ran = run("demo", "--model", "scripted", "--require", "schema")
     assert "14 of 15 right; wrong: seller" in ran.out
