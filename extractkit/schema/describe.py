@@ -30,6 +30,16 @@ _WHAT: Final = (
     "expected a Pydantic model class, any type that a TypeAdapter takes (list[Invoice], a union, "
     "a dataclass, a TypedDict, Literal[...]), or a JSON Schema as a dict"
 )
+# What Pydantic raises for types it cannot read; AttributeError comes out of its own code where a
+# default holds a key such as "$defs".
+_FAILURES: Final = (
+    PydanticUserError,
+    CoreSchemaError,
+    AttributeError,
+    NameError,
+    RecursionError,
+    TypeError,
+)
 _PREFIX: Final = "x-extractkit-"
 _LEGAL_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 
@@ -82,14 +92,14 @@ def adapter(target: Any) -> TypeAdapter[Any]:
         raise UsageError(f"the target is {_shown(target)}; {_WHAT}")
     try:
         return TypeAdapter(target)
-    except (PydanticUserError, CoreSchemaError, NameError, TypeError, RecursionError) as exc:
+    except _FAILURES as exc:
         raise _refusal(target, exc) from exc
 
 
 def _json_schema(target: Any) -> JsonObject:
     try:
         schema = adapter(target).json_schema(schema_generator=_Generator, mode="validation")
-    except (PydanticUserError, NameError, TypeError, RecursionError) as exc:
+    except _FAILURES as exc:
         raise _refusal(target, exc) from exc
     return _possible(schema)
 

@@ -29,6 +29,7 @@ class Dialect:
         annotations: Annotations that are sent beside `description`.
         patterns: Regular expressions that it takes: "any", "linear" (no look-around, no
             back-reference, anchors at the edges only) or "anchored" (linear, both ends anchored).
+        largest_number: Bounds of numbers beyond this are refused; None: there is no such limit.
         unique_keys: Whether two equal keys in one map are impossible.
         notes: Known departures that no keyword names.
     """
@@ -41,6 +42,7 @@ class Dialect:
     formats: frozenset[str] | None = None
     annotations: frozenset[str] = frozenset()
     patterns: Literal["any", "linear", "anchored"] = "any"
+    largest_number: int | None = None
     unique_keys: bool = True
     notes: tuple[str, ...] = ()
 
@@ -96,6 +98,7 @@ DIALECTS: Final[Mapping[str, Dialect]] = MappingProxyType(
                 }
             ),
             patterns="linear",
+            largest_number=2**62,
             unique_keys=False,
             notes=(
                 "format date admits 29 February in every year",

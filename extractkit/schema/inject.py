@@ -134,6 +134,9 @@ class Injector:
             parsed = parse(node.pattern)
             if parsed is not None and parsed.longest is not None:
                 return node
+            if node.format or (parsed and parsed.nested):
+                self._leave(node, "this pattern and a length cannot surely be combined")
+                return node
             shortest = 2 * len(parsed.shortest) if parsed else shortest
         if not self._dialect.enforces("maxLength"):
             self._leave(node, f"{self._dialect.name} does not bound the length of a text")

@@ -11,7 +11,7 @@ from extractkit.schema.plain import is_list, is_object
 
 __all__ = ["Keywords"]
 
-TYPES: Final = ("null", "boolean", "integer", "number", "string", "array", "object")
+_TYPES: Final = ("null", "boolean", "integer", "number", "string", "array", "object")
 
 
 class Keywords:
@@ -128,7 +128,7 @@ class Keywords:
             return None
         value = self.schema["type"]
         names = value if is_list(value) else [value]
-        if not names or any(name not in TYPES for name in names):
+        if not names or any(name not in _TYPES for name in names):
             raise self._wrong("type", "names of JSON types")
         if "number" in names:
             names = [name for name in names if name != "integer"]

@@ -192,25 +192,39 @@ def choose(node: UnionNode, value: JsonValue, tree: SchemaTree) -> Node | None:
     """Return the branch that `value` belongs to, or None where none comes near.
 
     The named tag decides where there is one; else the first branch that takes the value whole;
-    else, for a value that is not valid, the first of its JSON type. "unknown" is UNKNOWN
+    else, for a value that is not valid, one whose constant keys it has, or the first of its
+    JSON type. "unknown" is UNKNOWN
     wherever that is an alternative.
     """
-    if node.tag is not None and is_object(value) and node.tag in value:
-        for branch in node.branches:
-            known = tags(branch, tree, required=False).get(node.tag)
-            if known is not None and json_key(value[node.tag]) in known:
-                return branch
-    for branch in node.branches:
-        found = tree.resolve(branch)
-        if isinstance(found, ChoiceNode) and found.unknown and value in found.values:
-            return branch
+    named = _named(node, value, tree)
+    if named is not None:
+        return named
     kind = type_of(value)
     near = [branch for branch in node.branches if kind in json_types(branch, tree)]
     if len(near) > 1:
-        for branch in near:
-            if accepts(branch, value, tree):
-                return branch
+        fitting = (branch for branch in near if accepts(branch, value, tree))
+        tagged = (branch for branch in near if _has_its_tags(branch, value, tree))
+        return next(fitting, None) or next(tagged, near[0])
     return near[0] if near else None
+
+
+def _named(node: UnionNode, value: JsonValue, tree: SchemaTree) -> Node | None:
+    """Return the branch that the value itself names, by its tag or by being UNKNOWN."""
+    tag = node.tag or ""
+    named = json_key(value[tag]) if is_object(value) and node.tag in value else None
+    for branch in node.branches:
+        if named is not None and named in tags(branch, tree, required=False).get(tag, ()):
+            return branch
+        found = tree.resolve(branch)
+        if isinstance(found, ChoiceNode) and found.unknown and value in found.values:
+            return branch
+    return None
+
+
+def _has_its_tags(node: Node, value: JsonValue, tree: SchemaTree) -> bool:
+    known = tags(node, tree, required=False) if is_object(value) else {}
+    present = [json_key(value[key]) in keys for key, keys in known.items() if key in value]
+    return bool(present) and all(present)
 
 
 def tags(node: Node, tree: SchemaTree, *, required: bool = True) -> dict[str, frozenset[str]]:

@@ -87,7 +87,7 @@ class _Finder:
             BooleanNode: lambda _: True,
             NumberNode: _number,
             StringNode: _text,
-            ChoiceNode: lambda node: min(node.values, key=_length),
+            ChoiceNode: _choice,
             ArrayNode: self._list,
             ObjectNode: self._object,
             UnionNode: self._union,
@@ -159,6 +159,12 @@ class _Finder:
 
 def _none(_: Node) -> JsonValue:
     raise _NoneError
+
+
+def _choice(node: ChoiceNode) -> JsonValue:
+    value = min(node.values, key=_length)
+    # Engines write a whole number without a point.
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _key(pattern: str, count: int) -> str:

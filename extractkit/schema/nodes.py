@@ -41,7 +41,7 @@ __all__ = [
     "walk_nodes",
 ]
 
-Number: TypeAlias = int | float
+_Number: TypeAlias = int | float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -88,11 +88,11 @@ class NumberNode(Node):
     """A number; `decimals` is how many digits after the point the type allows, where it says so."""
 
     integer: bool = False
-    minimum: Number | None = None
-    maximum: Number | None = None
-    exclusive_minimum: Number | None = None
-    exclusive_maximum: Number | None = None
-    multiple_of: Number | None = None
+    minimum: _Number | None = None
+    maximum: _Number | None = None
+    exclusive_minimum: _Number | None = None
+    exclusive_maximum: _Number | None = None
+    multiple_of: _Number | None = None
     decimals: int | None = None
 
 

@@ -23,12 +23,14 @@ class Pattern:
         longest: Most characters that a whole match can have, or None where there is no limit.
         start: Whether every match begins at the start of the text.
         end: Whether every match ends at the end of the text.
+        nested: Whether an endless repetition stands inside another one.
     """
 
     shortest: str
     longest: int | None
     start: bool
     end: bool
+    nested: bool
 
     @property
     def is_anchored(self) -> bool:
@@ -55,6 +57,7 @@ def parse(pattern: str) -> Pattern | None:
         longest=found.longest if found.start and found.end else None,
         start=found.start,
         end=found.end,
+        nested=reader.nested,
     )
 
 
@@ -85,6 +88,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
+        self.nested = False
 
     def _peek(self) -> str:
         return self.text[self.at : self.at + 1]
@@ -175,6 +179,7 @@ class _Reader:
             self.at += 1
         elif self._peek() in ("+", "*", "{"):
             raise _NotLinearError
+        self.nested = self.nested or (high is None and piece.longest is None)
         longest = None if high is None or piece.longest is None else high * piece.longest
         return _Piece(text=piece.text * low, longest=0 if high == 0 else longest)
 

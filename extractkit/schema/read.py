@@ -150,10 +150,11 @@ class _Reader:
         schema, at = keywords.schema, keywords.at
         rest = {key: self._rebased(schema[key], at) for key in schema if key in _ASSERTIONS}
         notes = {key: schema[key] for key in schema if key in _ANNOTATIONS}
+        said = schema.get("description")
         return replace(
             node,
             pointer=at,
-            description=keywords.text("description") or node.description,
+            description=said if isinstance(said, str) and said else node.description,
             mark=_mark(keywords) or node.mark,
             notes={**node.notes, **notes},
             rest={**node.rest, **rest},

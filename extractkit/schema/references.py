@@ -16,7 +16,7 @@ from extractkit.schema.plain import is_list, is_object, parts_of
 
 __all__ = ["References", "check_depth"]
 
-MAX_DEPTH = 128
+_MAX_DEPTH = 128
 """Deepest nesting of a JSON Schema document that is read: lists and objects, counted together."""
 
 
@@ -29,9 +29,9 @@ def check_depth(schema: JsonValue) -> None:
     pending: list[tuple[JsonValue, tuple[str, ...]]] = [(schema, ())]
     while pending:
         value, path = pending.pop()
-        if len(path) > MAX_DEPTH:
+        if len(path) > _MAX_DEPTH:
             raise SchemaError(
-                f"the JSON Schema is nested deeper than {MAX_DEPTH} levels; write nested parts "
+                f"the JSON Schema is nested deeper than {_MAX_DEPTH} levels; write nested parts "
                 'as "$defs" and refer to them',
                 pointer=join("", *path[:6]),
             )
@@ -137,6 +137,8 @@ def _anchors(schema: JsonValue) -> Iterator[tuple[str, Pointer]]:
             for keyword in ("$anchor", "$dynamicAnchor"):
                 if isinstance(value.get(keyword), str):
                     yield value[keyword], place
-            if isinstance(value.get("$id"), str) and value["$id"].startswith("#"):
-                yield value["$id"][1:], place
+            for keyword in ("$id", "id"):  # drafts 4 to 7 name places this way
+                name = value.get(keyword)
+                if isinstance(name, str) and name.startswith("#"):
+                    yield name[1:], place
         pending.extend((item, join(place, key)) for key, item in parts_of(value))

@@ -403,3 +403,35 @@ def test_bounds_are_computed_once_and_the_grammar_is_cheap() -> None:
     begin = time.process_time()
     grammar(compiled.bounded().schema)
     assert time.process_time() - begin < 0.1  # about 2 ms
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string", "format": "email", "pattern": "^.*@.*$"},
+        {"type": "string", "pattern": "([a-z]+,)*[a-z]+"},
+    ],
+)
+def test_a_pattern_that_the_engine_may_not_combine_with_a_length_is_left(schema: Any) -> None:
+    small = bounded(schema)
+    assert "maxLength" not in small.schema
+    assert [pointer for pointer, _ in small.unbounded] == [""]
+
+
+def test_optional_anything_is_written_and_bounded() -> None:
+    small = bounded({"type": "object", "properties": {"a": {}, "b": {"description": "d"}}})
+    assert small.schema["required"] == ["a", "b"]
+    assert admits(small.schema, {"a": [1], "b": None})
+
+
+def test_objects_with_a_rule_over_keys_are_counted() -> None:
+    schema = {
+        "type": "object",
+        "patternProperties": {"^k": {"type": "null"}},
+        "additionalProperties": False,
+    }
+    small = bounded(schema, max_items=1)
+    assert admits(small.schema, {"k1": None})
+    assert not admits(small.schema, {"k1": None, "k2": None})
+    open_keys = {**schema, "additionalProperties": {"const": 1}, "maxProperties": 1}
+    assert [pointer for pointer, _ in bounded(open_keys).unbounded] == [""]

@@ -116,7 +116,7 @@ def cases(draw: st.DrawFn) -> tuple[Any, Any]:
     return {**schema, "$defs": DEFINITIONS}, draw(values)
 
 
-RELAXED = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+RELAXED = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.mark.parametrize("dialect", sorted(DIALECTS))
@@ -134,7 +134,7 @@ def test_every_value_comes_back_and_is_admitted(dialect: str, case: tuple[Any, A
         assert jsonschema.Draft202012Validator(compiled.schema).is_valid(lowered)
 
 
-@settings(RELAXED, max_examples=40)
+@settings(RELAXED, max_examples=30)
 @given(case=cases())
 def test_the_engine_admits_what_is_sent(case: tuple[Any, Any]) -> None:
     schema, value = case
@@ -146,7 +146,7 @@ def test_the_engine_admits_what_is_sent(case: tuple[Any, Any]) -> None:
     assert jsonschema.Draft202012Validator(compiled.schema).is_valid(small.minimal)
 
 
-@settings(RELAXED, max_examples=40)
+@settings(RELAXED, max_examples=30)
 @given(case=cases())
 def test_compiling_is_deterministic_and_losses_point_into_the_users_document(
     case: tuple[Any, Any],
@@ -169,7 +169,10 @@ TYPES: list[tuple[Any, st.SearchStrategy[Any]]] = [
     (bool, st.booleans()),
     (str | None, st.none() | TEXT),
     (list[int], st.lists(st.integers(0, 9), max_size=3)),
-    (dict[str, bool], st.dictionaries(TEXT, st.booleans(), max_size=3)),
+    (
+        dict[str, bool],
+        st.dictionaries(KEYS.filter(lambda key: key != "$ref"), st.booleans(), max_size=3),
+    ),
     (tuple[int, str], st.tuples(st.integers(0, 9), TEXT)),
 ]
 FIELD_NAMES = st.sampled_from(["alpha", "beta", "title", "schema_", "items"])
@@ -193,7 +196,7 @@ def models(draw: st.DrawFn) -> tuple[type[BaseModel], BaseModel]:
 
 
 @pytest.mark.parametrize("dialect", sorted(DIALECTS))
-@settings(RELAXED, max_examples=40)
+@settings(RELAXED, max_examples=30)
 @given(case=models())
 def test_every_instance_of_a_model_comes_back(
     dialect: str, case: tuple[type[BaseModel], BaseModel]

@@ -10,6 +10,7 @@ import pytest
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, NaiveDatetime, TypeAdapter
 from typing_extensions import TypedDict
 
+from extractkit.errors import SchemaError
 from extractkit.fields import Reasoning
 from extractkit.schema import CompiledSchema, compile_schema
 from tests.schema.engine import admits, admits_text
@@ -441,3 +442,113 @@ def test_unions_of_scalars_and_containers_are_told_apart_by_type() -> None:
     for value in (3, None, [{"label": "a"}], {"label": "a"}):
         there_and_back(compiled, value)
         target.validate_python(compiled.lift(compiled.lower(value)))
+
+
+KEPT_APART: list[tuple[list[Any], Any]] = [
+    ([{"type": "string", "pattern": "^a"}, {"type": "string", "pattern": "b$"}], "ab"),
+    ([{"type": "string", "format": "date"}, {"type": "string", "format": "email"}], "x"),
+    ([{"type": "number", "multipleOf": 0.5}, {"type": "number", "multipleOf": 0.3}], 3),
+]
+
+
+@pytest.mark.parametrize(("parts", "value"), KEPT_APART)
+def test_scalars_that_cannot_be_merged_are_left_to_the_engine(parts: list[Any], value: Any) -> None:
+    compiled = compile_schema({"allOf": parts}, "llguidance")
+    assert len(compiled.schema["allOf"]) == 2
+    assert compiled.unenforced == ()
+    assert compiled.lift(compiled.lower(value)) == value
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [{"propertyNames": {"pattern": "^a"}, "type": "object"}, {"required": ["a"]}],
+        [
+            {"type": "object", "patternProperties": {"^a": {"type": "integer"}}},
+            {"type": "object", "patternProperties": {"^b": {"type": "integer"}}},
+        ],
+        [
+            {"type": "object", "patternProperties": {"^a": {"type": "integer"}}},
+            {"type": "object", "properties": {"ab": {"type": "integer"}}},
+        ],
+        [{"type": "object", "not": {"const": 1}}, {"minProperties": 1, "not": {"const": 2}}],
+        [{"enum": list(range(9)), "not": {"const": 1}}, {"type": "integer", "not": {"const": 2}}],
+        [
+            {"anyOf": [{"maxLength": i, "type": "string"} for i in range(40)]},
+            {"minLength": 1, "type": "string"},
+        ],
+    ],
+)
+def test_an_all_of_that_no_engine_surely_holds_is_told_as_lost(parts: list[Any]) -> None:
+    compiled = compile_schema({"allOf": parts}, "llguidance")
+    assert ("", "allOf") in [(loss.pointer, loss.keyword) for loss in compiled.unenforced]
+    assert admits(compiled.bounded().schema, compiled.bounded().minimal)
+
+
+def test_parts_that_exclude_each_other_have_no_document() -> None:
+    for parts in (
+        [{"type": "string"}, {"type": "integer"}],
+        [{"const": 1}, {"type": "string"}],
+        [{"anyOf": [{"type": "string"}, {"type": "null"}]}, {"type": "integer"}],
+        [False, {"type": "string"}],
+    ):
+        with pytest.raises(SchemaError, match="no finite document"):
+            compile_schema({"allOf": parts}, "llguidance").bounded()
+
+
+def test_references_into_the_same_definition_stay_references() -> None:
+    schema = {
+        "allOf": [{"$ref": "#/$defs/A"}, {"$ref": "#/$defs/A"}, {"type": "object"}],
+        "$defs": {
+            "A": {
+                "type": "object",
+                "properties": {"a": {"allOf": [{"type": "object"}, {"$ref": "#/$defs/A"}]}},
+            }
+        },
+    }
+    compiled = compile_schema(schema, "llguidance")
+    assert compiled.schema["$ref"] == "#/$defs/A"
+    there_and_back(compiled, {"a": {"a": {}}})
+
+
+def test_a_definition_with_an_all_of_of_its_own_is_merged_whole() -> None:
+    part = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
+    schema = {
+        "allOf": [{"$ref": "#/$defs/A"}, {"type": "object", "properties": {"c": {"const": 1}}}],
+        "$defs": {
+            "A": {
+                "type": "object",
+                "properties": {
+                    "b": {"allOf": [part, {"type": "object", "required": ["y"]}]},
+                    "s": {
+                        "type": "string",
+                        "allOf": [{"pattern": "^a"}, {"type": "string", "pattern": "b$"}],
+                    },
+                },
+            }
+        },
+    }
+    compiled = compile_schema(schema, "llguidance")
+    there_and_back(compiled, {"b": {"x": 1, "y": 2}, "c": 1, "s": "ab"})
+    assert not admits(compiled.schema, {"b": {"x": 1}, "s": "ab", "c": 1})
+
+
+def test_bounds_beyond_what_the_engine_counts_are_told_as_lost() -> None:
+    class Big(BaseModel):
+        n: int = Field(ge=-(2**63), le=2**63)
+
+    compiled = compile_schema(Big, "llguidance")
+    assert [loss.keyword for loss in compiled.unenforced] == ["minimum", "maximum"]
+    there_and_back(compiled, {"n": 12})
+
+
+def test_keys_that_may_be_anything_stay_as_they_are() -> None:
+    schema = {"type": "object", "propertyNames": True, "additionalProperties": {"type": "integer"}}
+    compiled = compile_schema(schema, "llguidance")
+    assert "patternProperties" not in compiled.schema
+    there_and_back(compiled, {"any key": 1})
+    bounded = {"type": "object", "propertyNames": {"type": "string"}}
+    assert "propertyNames" not in compile_schema(bounded, "llguidance").schema
+    text = {"type": "object", "propertyNames": {"type": "string", "minLength": 2, "pattern": "^a"}}
+    lost = compile_schema(text, "llguidance").unenforced
+    assert ("", "propertyNames") in [(loss.pointer, loss.keyword) for loss in lost]

@@ -132,6 +132,17 @@ def test_the_first_branch_of_the_type_is_taken_where_none_fits() -> None:
     assert choose(tree.root, 3, tree) is None
 
 
+def test_constant_keys_pick_the_branch_of_an_object_that_fits_none() -> None:
+    def tagged(name: str) -> Any:
+        properties = {"k": {"const": name}, "n": {"type": "integer"}}
+        return {"type": "object", "properties": properties, "required": ["k", "n"]}
+
+    tree = read({"anyOf": [tagged("a"), tagged("b"), {"type": "null"}]})
+    assert isinstance(tree.root, UnionNode)
+    assert choose(tree.root, {"k": "b", "n": "x"}, tree) is tree.root.branches[1]
+    assert choose(tree.root, {"n": "x"}, tree) is tree.root.branches[0]
+
+
 def test_equal_values_and_only_they_have_equal_keys() -> None:
     assert json_key(1) == json_key(1.0) != json_key(True)
     assert json_key({"a": 1, "b": [2]}) == json_key({"b": [2.0], "a": 1})

@@ -36,6 +36,7 @@ from extractkit.schema.nodes import (
     SchemaTree,
     StringNode,
     UnionNode,
+    map_children,
     rebase,
 )
 from extractkit.schema.scope import Scope, same
@@ -46,6 +47,8 @@ N = TypeVar("N", bound=Node)
 
 _DEPTH: Final = 8
 """References followed into one merged node; deeper means recursion that a merge cannot end."""
+_INLINED: Final = 64
+"""References followed in all for one merged node."""
 _BRANCHES: Final = 32
 """Most branches that a union inside an allOf may grow to."""
 
@@ -78,6 +81,7 @@ class _Merger:
     def __init__(self, tree: SchemaTree) -> None:
         self._tree = tree
         self._depth = 0
+        self._inlined = 0
 
     def merge(self, one: Node, other: Node) -> Node:
         """Return a node that takes what both take.
@@ -87,20 +91,48 @@ class _Merger:
         """
         if isinstance(one, RefNode) and isinstance(other, RefNode) and one.name == other.name:
             return one
+        for node, against in ((one, other), (other, one)):
+            if self._adds_nothing(node, against):
+                return against
         self._depth += 1
         try:
             return self._merge(self._inline(one), self._inline(other))
         finally:
             self._depth -= 1
 
+    def _adds_nothing(self, node: Node, other: Node) -> bool:
+        """Whether everything that fits `other` fits `node`; then references stay references."""
+        if node.rest or node.description or node.mark:
+            return False
+        if isinstance(node, AnyNode):
+            return True
+        return (
+            isinstance(node, ObjectNode)
+            and isinstance(node.extra, AnyNode)
+            and not (node.properties or node.patterns or node.names or node.min_properties)
+            and node.max_properties is None
+            and isinstance(self._tree.resolve(other), ObjectNode)
+        )
+
+    def _settled(self, node: Node) -> Node:
+        """Return an inlined definition with its own allOf merged, as far as that goes."""
+        node = map_children(node, self._settled)
+        if not isinstance(node, AllOfNode):
+            return node
+        try:
+            return reduce(self.merge, node.parts)
+        except _NoMergeError:
+            return node
+
     def _inline(self, node: Node) -> Node:
         if isinstance(node, AllOfNode):
             return reduce(self.merge, node.parts)
         if not isinstance(node, RefNode):
             return node
-        if self._depth > _DEPTH:
+        self._inlined += 1
+        if self._depth > _DEPTH or self._inlined > _INLINED:
             raise _NoMergeError
-        found = rebase(self._tree.definitions[node.name], node.pointer)
+        found = self._settled(rebase(self._tree.definitions[node.name], node.pointer))
         found = replace(
             found,
             description=node.description or found.description,
@@ -117,6 +149,8 @@ class _Merger:
         for node, against in ((one, other), (other, one)):
             if isinstance(node, ChoiceNode):
                 values = tuple(v for v in node.values if accepts(against, v, self._tree))
+                if not values:
+                    return NeverNode(pointer=node.pointer)
                 return _with_both(replace(node, values=values), one, other)
         for node, against in ((one, other), (other, one)):
             if isinstance(node, UnionNode):
@@ -137,7 +171,7 @@ class _Merger:
         if not branches:
             return NeverNode(pointer=union.pointer)
         if len(branches) == 1:
-            return branches[0]
+            return _with_both(branches[0], branches[0], union)
         form = union.form if union.form == "oneOf" else "anyOf"
         return replace(union, branches=branches, form=form, implied=None)
 
@@ -222,10 +256,9 @@ def _with_both(node: N, one: Node, other: Node) -> N:
 
 
 def _is_empty(node: Node) -> bool:
-    if isinstance(node, NeverNode) or (isinstance(node, ChoiceNode) and not node.values):
-        return True
-    return isinstance(node, ObjectNode) and any(
-        prop.required and _is_empty(prop.node) for prop in node.properties
+    return isinstance(node, NeverNode) or (
+        isinstance(node, ObjectNode)
+        and any(prop.required and _is_empty(prop.node) for prop in node.properties)
     )
 
 

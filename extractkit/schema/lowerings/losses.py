@@ -52,7 +52,7 @@ _FIELDS: Final[Mapping[str, tuple[str, Any]]] = {
 def lower(node: Node, scope: Scope) -> Node:
     """Return `node` without what the dialect does not enforce."""
     node = _rest(node, scope)
-    if isinstance(node, AllOfNode) and not scope.dialect.enforces("allOf"):
+    if isinstance(node, AllOfNode) and not _can_intersect(node, scope):
         return _first_part(node, scope)
     special = _SPECIAL.get(type(node))
     return _fields(special(node, scope) if special else node, scope)
@@ -95,6 +95,12 @@ def _fields(node: Node, scope: Scope) -> Node:
     return replace(node, description=_told(node.description, lost), **neutral)
 
 
+def _can_intersect(node: AllOfNode, scope: Scope) -> bool:
+    """Whether the engine surely intersects these parts by itself: it does so with scalars."""
+    scalars = StringNode | NumberNode
+    return scope.dialect.enforces("allOf") and all(isinstance(p, scalars) for p in node.parts)
+
+
 def _first_part(node: AllOfNode, scope: Scope) -> Node:
     scope.lose(node, "allOf", "its parts cannot be merged into one; only the first is enforced")
     return replace(
@@ -129,6 +135,19 @@ def _unfit(pattern: str | None, scope: Scope) -> str:
     if kind == "anchored" and not parsed.is_anchored:
         return "the expression is not anchored with ^ and $, and the engine takes it as if it were"
     return ""
+
+
+def _number(node: NumberNode, scope: Scope) -> Node:
+    largest = scope.dialect.largest_number
+    if largest is None:
+        return node
+    far: dict[str, Any] = {}
+    for keyword in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"):
+        name = _FIELDS[keyword][0]
+        if abs(getattr(node, name) or 0) > largest:
+            far[name] = None
+            scope.lose(node, keyword, f"{scope.dialect.name} cannot count that far")
+    return replace(node, **far) if far else node
 
 
 def _map(node: ObjectNode, scope: Scope) -> Node:
@@ -181,6 +200,7 @@ def _fixed_start(pattern: str) -> str:
 
 
 _SPECIAL: Final[Mapping[type[Node], Callable[[Any, Scope], Node]]] = {
+    NumberNode: _number,
     StringNode: _text,
     ObjectNode: _map,
 }
