@@ -188,11 +188,10 @@ class _Folder:
             self._add(" ", start, stop, linear=False)
 
     def _add(self, folded: str, start: int, stop: int, *, linear: bool) -> None:
-        if folded:
-            self.parts.append(folded)
-            self.starts.append(self._length)
-            self.pieces.append((start, stop, linear))
-            self._length += len(folded)
+        self.parts.append(folded)
+        self.starts.append(self._length)
+        self.pieces.append((start, stop, linear))
+        self._length += len(folded)
 
 
 def _is_settled(run: str) -> bool:

@@ -16,7 +16,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Literal
 
 from extractkit.grounding.surroundings import After, Before, chain_doubt, look_after, look_before
@@ -78,10 +78,7 @@ def number_of(value: JsonValue) -> Decimal | None:
         return None
     if not isinstance(value, str | int | Decimal):
         return None
-    try:
-        number = Decimal(value)
-    except InvalidOperation:
-        return None
+    number = Decimal(value)
     return number if number.is_finite() else None
 
 

@@ -8,14 +8,16 @@ TABLE = "Widget  2  5.00  10.00\nGadget  2  5.00  10.00\nTotal  20.00"
 
 
 def test_rows_of_a_table_are_kept_apart() -> None:
+    numbers = (("qty", 2), ("price", 5), ("total", 10))
     claims = [
-        Claim(pointer=f"/items/{row}/{name}", value=value, kind=kind)
+        claim
         for row, item in enumerate(("Widget", "Gadget"))
-        for name, value, kind in (
-            ("name", item, "text"),
-            ("qty", 2, "number"),
-            ("price", 5, "number"),
-            ("total", 10, "number"),
+        for claim in (
+            Claim(pointer=f"/items/{row}/name", value=item),
+            *(
+                Claim(pointer=f"/items/{row}/{name}", value=value, kind="number")
+                for name, value in numbers
+            ),
         )
     ]
     evidence = locate(claims, TABLE).evidence

@@ -7,6 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from extractkit.grounding.numbers import NumberIndex, number_of
+from extractkit.paths import JsonValue
 from extractkit.results import Grounding
 from tests.grounding.asking import ask
 
@@ -92,6 +93,9 @@ def test_a_plain_number_is_found_where_it_stands(text: str, value: object, match
         ("1.2.3.4", 1),
         ("21:13:45", 13),
         ("1,2.3,4", 2),
+        ("1,2.3,4", 1234),
+        ("3\u00a0480.50.20", 3480.5),
+        ("3\u00a0480.50.20", 20),
         ("-48", 48),
         ("48", -48),
         ("- 48", -48),
@@ -193,7 +197,17 @@ def test_number_of_reads_numbers_and_decimal_strings_only() -> None:
     assert number_of(" 3480.50 ") == Decimal("3480.5")
     assert number_of(Decimal("1.5")) == Decimal("1.5")
     assert number_of("1e400") == Decimal("1e400")
-    for value in (True, "1,5", "", "NaN", "Infinity", None, [], float("nan"), Decimal("NaN")):
+    without: tuple[JsonValue, ...] = (
+        True,
+        "1,5",
+        "",
+        "NaN",
+        None,
+        [],
+        float("nan"),
+        Decimal("NaN"),
+    )
+    for value in without:
         assert number_of(value) is None
 
 
