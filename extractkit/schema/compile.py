@@ -153,11 +153,16 @@ def _lower(tree: SchemaTree, dialect: Dialect, report: Report) -> SchemaTree:
         if name == "defaults":
             scope.ambiguous = find_ambiguous(tree)
         tree = transform_tree(tree, scope, LOWERINGS[name].lower)
-        used = reachable(tree)
-        if len(used) < len(tree.definitions):
-            kept = {name: node for name, node in tree.definitions.items() if name in used}
-            tree = replace(tree, definitions=kept)
+        if name in ("intersections", "losses"):
+            tree = _without_unused(tree)
     return tree
+
+
+def _without_unused(tree: SchemaTree) -> SchemaTree:
+    """Return `tree` without definitions that were merged into others or lost."""
+    used = reachable(tree)
+    kept = {name: node for name, node in tree.definitions.items() if name in used}
+    return replace(tree, definitions=kept)
 
 
 def _lifts(lowered: SchemaTree) -> bool:
