@@ -18,10 +18,9 @@ from extractkit import (
     Status,
     Unknown,
     Validity,
-    engine,
 )
 from extractkit.checks import CheckContext
-from extractkit.engine import Question, adrive, drive, extract_flow
+from extractkit.engine import Question, adrive, conclusion, drive, extract_flow
 from extractkit.errors import (
     ConnectError,
     DeadlineExceededError,
@@ -380,6 +379,6 @@ def test_versions_skip_what_is_not_installed(monkeypatch: pytest.MonkeyPatch) ->
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(importlib.metadata, "version", missing)
-    engine._versions.cache_clear()
-    assert engine._versions() == {}
-    engine._versions.cache_clear()
+    conclusion._versions.cache_clear()
+    assert conclusion._versions() == {}
+    conclusion._versions.cache_clear()

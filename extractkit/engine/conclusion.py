@@ -1,0 +1,107 @@
+"""At the end: one result out of all attempts, and what it came from.
+
+Neighbours: `judge` made the attempts; the caller reads the result.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.metadata
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, TypeVar
+
+from extractkit import prompts
+from extractkit.engine.judge import Judged
+from extractkit.engine.setup import Setup
+from extractkit.messages import ModelResponse, Usage
+from extractkit.paths import JsonValue, walk
+from extractkit.results import (
+    Confidence,
+    ExtractionResult,
+    Finding,
+    Provenance,
+    Status,
+    Validity,
+)
+
+__all__ = ["conclude"]
+
+T = TypeVar("T")
+
+
+def conclude(
+    setup: Setup[T], provider: str, judged: Sequence[Judged[T]], *, note: str = ""
+) -> ExtractionResult[T]:
+    """Return the result of all attempts: the last one, or the best where none was good enough.
+
+    Args:
+        setup: How the question was put.
+        provider: Name of who answered.
+        judged: Every attempt in order, at least one.
+        note: Why there were no more of them, where that is not plain.
+    """
+    last = judged[-1]
+    best = last if last.status is not Status.INVALID else max(judged, key=_rank)
+    usage = sum((item.response.usage for item in judged), Usage())
+    findings = best.findings
+    if note:
+        findings = (*findings, Finding(level=Validity.NONE, path="", message=note, severity="note"))
+    return ExtractionResult(
+        value=best.value,
+        document=best.document,
+        status=best.status,
+        validity=best.attempt.validity,
+        levels=best.levels,
+        findings=findings,
+        evidence=best.evidence,
+        confidence=_confidence(best.document),
+        strategy=setup.plan.strategy,
+        strategy_reason=setup.plan.reason,
+        refusal=best.response.refusal,
+        stop_reason=best.response.stop,
+        partial=best.partial,
+        usage=usage,
+        attempts=tuple(item.attempt for item in judged),
+        raw=best.response,
+        provenance=_provenance(setup, provider, best.response),
+    )
+
+
+def _rank(judged: Judged[Any]) -> tuple[int, int]:
+    errors = sum(finding.severity == "error" for finding in judged.findings)
+    return judged.attempt.validity, -errors
+
+
+def _confidence(document: JsonValue) -> Mapping[str, Confidence]:
+    unavailable = Confidence(
+        kind="unavailable",
+        reason="not built yet: the tokens with their log-probabilities are in result.raw.tokens",
+    )
+    return {pointer: unavailable for pointer, _ in walk(document)} if document is not None else {}
+
+
+def _provenance(setup: Setup[Any], provider: str, response: ModelResponse) -> Provenance:
+    sampling = dataclasses.asdict(setup.request.sampling)
+    return Provenance(
+        provider=provider,
+        model=response.model,
+        dialect=setup.compiled.dialect,
+        fingerprint=setup.compiled.fingerprint,
+        prompt=prompts.VERSION,
+        parameters={name: value for name, value in sampling.items() if value is not None},
+        versions=_versions(),
+        details=response.details,
+    )
+
+
+@cache
+def _versions() -> Mapping[str, str]:
+    names = ("extractkit", "pydantic", "pydantic-core", "jsonschema-rs", "outlines", "llguidance")
+    found: dict[str, str] = {}
+    for name in names:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found

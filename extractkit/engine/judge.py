@@ -1,0 +1,181 @@
+"""After each answer: did it end cleanly, what does it say, how far does it hold.
+
+Neighbours: `parsing` reads, `schema` takes back to the user's shape, `checks` climbs the levels.
+The ending is looked at first: a prefix that parses is no answer.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from extractkit import checks
+from extractkit.engine.setup import Setup
+from extractkit.errors import SchemaError
+from extractkit.messages import ModelResponse, StopReason
+from extractkit.parsing import parse_json, parse_prefix
+from extractkit.paths import JsonValue, join
+from extractkit.results import (
+    Attempt,
+    FieldState,
+    Finding,
+    LevelCount,
+    PartialResult,
+    Status,
+    Validity,
+)
+from extractkit.schema import CompiledSchema
+
+__all__ = ["Judged", "judge"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged(Generic[T]):
+    """A response and everything that the checks made of it."""
+
+    response: ModelResponse
+    status: Status
+    attempt: Attempt
+    value: T | None = None
+    document: JsonValue = None
+    levels: Mapping[Validity, LevelCount] = field(default_factory=dict[Validity, LevelCount])
+    evidence: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    partial: PartialResult | None = None
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What the checks said of this attempt."""
+        return self.attempt.findings
+
+
+_ENDINGS = {
+    StopReason.LENGTH: Status.TRUNCATED,
+    StopReason.REFUSAL: Status.REFUSED,
+    StopReason.CONTENT_FILTER: Status.FILTERED,
+}
+
+
+def judge(setup: Setup[T], response: ModelResponse, *, seconds: float) -> Judged[T]:
+    """Return what `response` is worth; only a clean stop is read further than SYNTAX.
+
+    Args:
+        setup: How the question was put.
+        response: What came back.
+        seconds: Wall time that it took.
+    """
+    if response.refusal is not None:
+        return _judge_unfinished(setup, response, Status.REFUSED, seconds)
+    if response.stop is not StopReason.STOP:
+        ending = _ENDINGS.get(response.stop, Status.INVALID)
+        return _judge_unfinished(setup, response, ending, seconds)
+    return _judge_whole(setup, response, seconds)
+
+
+def _judge_unfinished(
+    setup: Setup[T], response: ModelResponse, status: Status, seconds: float
+) -> Judged[T]:
+    parsed = parse_json(response.text, repair=False)
+    detail = response.stop_detail or response.stop.value
+    finding = Finding(
+        level=Validity.SCHEMA,
+        path="",
+        message=f"the model did not finish its answer ({detail}); it is not known to be whole",
+        code=status.value if status is not Status.INVALID else "unclean_stop",
+    )
+    validity = Validity.SYNTAX if parsed.ok else Validity.NONE
+    findings = (*parsed.findings, finding) if parsed.ok else (finding,)
+    return Judged(
+        response=response,
+        status=status,
+        attempt=_attempt(response, validity, findings, seconds),
+        levels={Validity.SYNTAX: LevelCount(checked=1, failed=0 if parsed.ok else 1)},
+        partial=_with_missing(setup.compiled, parse_prefix(response.text)),
+    )
+
+
+def _with_missing(compiled: CompiledSchema, partial: PartialResult) -> PartialResult:
+    declared: Mapping[str, Any] = compiled.schema.get("properties", {})
+    missing = {
+        join("", name): FieldState.MISSING
+        for name in declared
+        if join("", name) not in partial.states
+    }
+    return dataclasses.replace(partial, states={**partial.states, **missing})
+
+
+def _judge_whole(setup: Setup[T], response: ModelResponse, seconds: float) -> Judged[T]:
+    question = setup.question
+    parsed = parse_json(response.text, repair=question.decoding.repair)
+    if not parsed.ok:
+        return Judged(
+            response=response,
+            status=Status.INVALID,
+            attempt=_attempt(response, Validity.NONE, parsed.findings, seconds),
+            levels={Validity.SYNTAX: LevelCount(checked=1, failed=1)},
+        )
+    document, lifting = _lift(setup.compiled, parsed.value)
+    outcome = checks.run(
+        setup.compiled,
+        document,
+        text=question.text,
+        checks=question.checks,
+        grounding=question.grounding,
+        repair=question.decoding.repair,
+    )
+    findings = (*parsed.findings, *lifting, *_bounds_hit(setup, parsed.value), *outcome.findings)
+    reached = outcome.built and outcome.validity >= question.require and not lifting
+    return Judged(
+        response=response,
+        status=Status.OK if reached else Status.INVALID,
+        attempt=_attempt(
+            response, Validity.SYNTAX if lifting else outcome.validity, findings, seconds
+        ),
+        value=outcome.value if reached else None,
+        document=outcome.document,
+        levels=outcome.levels,
+        evidence=outcome.evidence,
+    )
+
+
+def _lift(compiled: CompiledSchema, wire: JsonValue) -> tuple[JsonValue, tuple[Finding, ...]]:
+    """Return the user's shape; what cannot be taken back is a finding and stays as it came."""
+    try:
+        return compiled.lift(wire), ()
+    except SchemaError as error:
+        finding = Finding(
+            level=Validity.SCHEMA, path=error.pointer or "", message=error.message, code="lift"
+        )
+        return wire, (finding,)
+
+
+def _bounds_hit(setup: Setup[T], wire: JsonValue) -> tuple[Finding, ...]:
+    if setup.bounded is None:
+        return ()
+    return tuple(
+        Finding(
+            level=Validity.SCHEMA,
+            path=hit.pointer,
+            message=f"the value stands exactly at {hit.keyword}={hit.limit}, a limit that decoding "
+            "added because the model declares none; it may have been cut there: declare a limit",
+            severity="warning",
+            code="bound_hit",
+        )
+        for hit in setup.bounded.hits(wire)
+    )
+
+
+def _attempt(
+    response: ModelResponse, validity: Validity, findings: Sequence[Finding], seconds: float
+) -> Attempt:
+    return Attempt(
+        text=response.text,
+        stop_reason=response.stop,
+        validity=validity,
+        findings=tuple(findings),
+        usage=response.usage,
+        seconds=seconds,
+    )

@@ -1,0 +1,127 @@
+"""Before the first call: is the question sound, how is it put, what is sent.
+
+Neighbours: `strategies` chooses, `schema` compiles, `prompts` words; the flow sends the request.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import pydantic_core
+
+from extractkit import prompts, strategies
+from extractkit.engine.question import Question
+from extractkit.errors import SchemaError, UsageError
+from extractkit.messages import Capabilities, Constraint, ModelRequest
+from extractkit.paths import JsonValue
+from extractkit.results import Example, Plan, Strategy, Validity
+from extractkit.schema import BoundedSchema, CompiledSchema, compile_schema
+
+__all__ = ["Setup", "prepare"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup(Generic[T]):
+    """How a question is put: the plan, the schema in its dialect, the first request."""
+
+    question: Question[T]
+    plan: Plan
+    compiled: CompiledSchema
+    bounded: BoundedSchema | None
+    request: ModelRequest
+
+
+def prepare(question: Question[T], capabilities: Capabilities) -> Setup[T]:
+    """Return how `question` is put to a model of these capabilities.
+
+    Raises:
+        UsageError: If text, level or an example cannot be used as given.
+        SchemaError: If the target cannot be expressed.
+        UnsupportedError: If the provider cannot do what was wished.
+    """
+    _check_text(question.text)
+    if question.require not in (Validity.SCHEMA, Validity.CONSISTENT, Validity.GROUNDED):
+        raise UsageError(
+            f"require={question.require!r}: expected SCHEMA, CONSISTENT or GROUNDED (below SCHEMA "
+            "there is no value; CORRECT is for an evaluation against labels to say)"
+        )
+    expressed = _express(question.target, capabilities)
+    plan = strategies.choose(expressed, capabilities, question.strategy)
+    compiled = (
+        expressed
+        if isinstance(expressed, CompiledSchema) and expressed.dialect == plan.dialect
+        else compile_schema(question.target, plan.dialect)
+    )
+    bounded = compiled.bounded() if plan.strategy is Strategy.LOCAL else None
+    request = prompts.build(
+        plan,
+        compiled,
+        question.text,
+        constraint=_constraint(plan, compiled, bounded),
+        instructions=question.instructions,
+        examples=[
+            _example(compiled, position, item) for position, item in enumerate(question.examples)
+        ],
+        sampling=question.sampling,
+        top_logprobs=5 if question.decoding.confidence and capabilities.logprobs else None,
+    )
+    return Setup(question=question, plan=plan, compiled=compiled, bounded=bounded, request=request)
+
+
+def _check_text(text: Any) -> None:
+    if not isinstance(text, str):
+        raise UsageError(
+            f"text is a {type(text).__name__}; expected str (decode bytes first, with the encoding "
+            "that the source really has)"
+        )
+    if not text.strip():
+        raise UsageError("text is empty: there is nothing to extract from")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise UsageError(
+            f"text[{error.start}] is a lone surrogate (U+{ord(text[error.start]):04X}), which no "
+            "encoding can carry; decode the source with errors='replace' instead of "
+            "'surrogateescape'"
+        ) from None
+
+
+def _express(target: Any, capabilities: Capabilities) -> CompiledSchema | SchemaError | None:
+    if capabilities.dialect is None:
+        return None
+    try:
+        return compile_schema(target, capabilities.dialect)
+    except SchemaError as error:
+        compile_schema(target, strategies.PLAIN_DIALECT)  # a target that nothing can hold ends here
+        return error
+
+
+def _constraint(
+    plan: Plan, compiled: CompiledSchema, bounded: BoundedSchema | None
+) -> Constraint | None:
+    if bounded is not None:
+        return Constraint(
+            schema=bounded.schema,
+            name=compiled.name,
+            minimal_text=pydantic_core.to_json(bounded.minimal).decode(),
+        )
+    if plan.strategy is Strategy.NATIVE:
+        return Constraint(schema=compiled.schema, name=compiled.name)
+    return None
+
+
+def _example(compiled: CompiledSchema, position: int, example: Example) -> tuple[str, JsonValue]:
+    where = f"examples[{position}]"
+    try:
+        _check_text(example.text)
+        if compiled.adapter is None:
+            document: JsonValue = pydantic_core.to_jsonable_python(example.value)
+        else:
+            value = compiled.adapter.validate_python(example.value)
+            document = compiled.adapter.dump_python(value, mode="json", by_alias=True)
+    except (ValueError, TypeError) as error:
+        raise UsageError(f"{where} does not fit the target: {error}") from error
+    return example.text, compiled.lower(document)
