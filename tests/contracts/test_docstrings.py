@@ -1,4 +1,4 @@
-"""Public names are documented, and say what they raise (style 4.3)."""
+"""Public names are documented, and say what they raise."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def _is_overload(node: ast.ClassDef | Function) -> bool:
 
 @pytest.mark.parametrize("module", modules(), ids=lambda module: module.name)
 def test_every_module_says_its_job(module: Module) -> None:
-    """Style 4.3: a module's docstring says its job."""
+    """A module's docstring says its job."""
     assert ast.get_docstring(module.tree)
 
 
 @pytest.mark.parametrize("module", public_modules(), ids=lambda module: module.name)
 def test_every_public_name_is_documented(module: Module) -> None:
-    """Style 4.3: all of them."""
+    """All of them."""
     bare = [
         name
         for name, node in _public_definitions(module)
@@ -56,7 +56,7 @@ def test_every_public_name_is_documented(module: Module) -> None:
 
 @pytest.mark.parametrize("module", public_modules(), ids=lambda module: module.name)
 def test_every_raise_of_a_public_function_is_documented(module: Module) -> None:
-    """Style 4.3: `raise X` in the body, X or a parent of X under Raises."""
+    """`raise X` in the body, X or a parent of X under Raises."""
     silent = [
         f"{name} raises {raised.__name__}"
         for name, node in _public_definitions(module)

@@ -33,7 +33,7 @@ def _classes() -> list[type[ExtractkitError]]:
 
 @pytest.mark.parametrize("cls", _classes(), ids=lambda cls: cls.__name__)
 def test_every_exception_pickles_and_copies_with_all_it_knows(cls: type[ExtractkitError]) -> None:
-    """Style 4.4: errors pickle."""
+    """Errors pickle."""
     error = cls("what was found, what was expected, what to do")
     for name in vars(error):
         setattr(error, name, _FACTS[name])
@@ -45,7 +45,7 @@ def test_every_exception_pickles_and_copies_with_all_it_knows(cls: type[Extractk
 
 @pytest.mark.parametrize("cls", _classes(), ids=lambda cls: cls.__name__)
 def test_every_exception_is_caught_by_its_root(cls: type[ExtractkitError]) -> None:
-    """Style 4.4: one tree."""
+    """One tree."""
     assert issubclass(cls, ExtractkitError)
 
 

@@ -1,4 +1,4 @@
-"""What is loaded when: by set of modules, not by time (style 4.6)."""
+"""What is loaded when: by set of modules, not by time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _loaded_by(statement: str) -> set[str]:
 
 
 def test_importing_the_package_loads_no_pydantic() -> None:
-    """Style 4.6: the front door costs nothing until a name is used."""
+    """The front door costs nothing until a name is used."""
     assert _loaded_by("import extractkit") & (_HEAVY | {"pydantic"}) == set()
 
 
@@ -46,5 +46,5 @@ def test_importing_the_package_loads_no_pydantic() -> None:
     ],
 )
 def test_engines_and_tools_are_loaded_only_when_they_are_used(statement: str) -> None:
-    """Style 4.6: no engine, SDK, array or terminal package before there is work for it."""
+    """No engine, SDK, array or terminal package before there is work for it."""
     assert _loaded_by(statement) & _HEAVY == set()

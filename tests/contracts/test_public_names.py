@@ -14,7 +14,7 @@ from tests.contracts.source import Module, modules, public_modules
 
 @pytest.mark.parametrize("module", public_modules(), ids=lambda module: module.name)
 def test_every_public_module_lists_its_names_and_each_exists(module: Module) -> None:
-    """Style 4.2: what is not in `__all__` is private."""
+    """What is not in `__all__` is private."""
     exported = module.exported
     assert exported is not None, f"{module.name} has no __all__"
     assert len(exported) == len(set(exported))
@@ -24,7 +24,7 @@ def test_every_public_module_lists_its_names_and_each_exists(module: Module) -> 
 
 @pytest.mark.parametrize("module", public_modules(), ids=lambda module: module.name)
 def test_every_public_definition_is_listed(module: Module) -> None:
-    """Style 4.2: a name without an underscore that is not listed would be public by accident."""
+    """A name without an underscore that is not listed would be public by accident."""
     exported = module.exported
     if exported is None:
         assert module.defined == set()
@@ -33,7 +33,7 @@ def test_every_public_definition_is_listed(module: Module) -> None:
 
 
 def test_the_lazy_front_door_agrees_with_what_type_checkers_see() -> None:
-    """Style 4.6: names under TYPE_CHECKING, the table of homes and `__all__` are the same."""
+    """Names under TYPE_CHECKING, the table of homes and `__all__` are the same."""
     front = next(module for module in modules() if module.name == "extractkit")
     seen: set[str] = set()
     for node in ast.walk(front.tree):

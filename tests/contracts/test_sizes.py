@@ -1,4 +1,4 @@
-"""The limits of style 4.1, counted. An exception may be removed, never added or enlarged."""
+"""The limits of size, counted. An exception may be removed, never added or enlarged."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _MANY_PARAMETERS: dict[str, int] = {
 
 @pytest.mark.parametrize("module", modules(), ids=lambda module: module.name)
 def test_no_file_outgrows_its_room(module: Module) -> None:
-    """Style 4.1: 500 lines, but for tables."""
+    """At most 500 lines, but for tables."""
     if module.name not in _TABLES:
         assert len(module.text.splitlines()) <= _FILE_LINES
 
 
 def test_no_function_outgrows_a_screen() -> None:
-    """Style 4.1: 60 lines."""
+    """At most 60 lines."""
     long = {
         f"{module.name}:{name}": length(node)
         for module in modules()
@@ -46,13 +46,13 @@ def test_no_function_outgrows_a_screen() -> None:
 
 
 def test_most_functions_are_short() -> None:
-    """Style 4.1: nine of ten functions have at most 35 lines."""
+    """Nine of ten functions have at most 35 lines."""
     lengths = sorted(length(node) for module in modules() for _, node in functions(module.tree))
     assert lengths[int(0.9 * len(lengths))] <= _FUNCTION_P90
 
 
 def test_no_function_takes_more_than_a_reader_can_hold() -> None:
-    """Style 4.1: ten parameters, but for `extract` and its twins."""
+    """Ten parameters, but for `extract` and its twins."""
     many = {
         f"{module.name}:{name}": count
         for module in modules()
@@ -72,7 +72,7 @@ def _parameters(arguments: ast.arguments) -> int:
 
 @pytest.mark.parametrize("module", modules(), ids=lambda module: module.name)
 def test_no_class_does_everything(module: Module) -> None:
-    """Style 4.1: twelve public methods."""
+    """Twelve public methods."""
     for node in ast.walk(module.tree):
         if isinstance(node, ast.ClassDef):
             methods = [
@@ -85,7 +85,7 @@ def test_no_class_does_everything(module: Module) -> None:
 
 
 def test_the_front_door_stays_small() -> None:
-    """Style 4.1: 120 lines and 40 names."""
+    """At most 120 lines and 40 names."""
     front = next(module for module in modules() if module.name == "extractkit")
     assert len(front.text.splitlines()) <= 120
     assert len(extractkit.__all__) <= 40
@@ -93,6 +93,6 @@ def test_the_front_door_stays_small() -> None:
 
 @pytest.mark.parametrize("module", modules(), ids=lambda module: module.name)
 def test_no_module_is_named_after_nothing(module: Module) -> None:
-    """Style 4.2: a module is named after its job."""
+    """A module is named after its job."""
     vague = {"utils", "helpers", "core", "base", "common", "manager", "handler", "v2"}
     assert not vague & {part.strip("_") for part in module.name.split(".")}

@@ -19,7 +19,7 @@ _HELP = {
 def test_the_reference_shows_the_help_of_each_command(
     command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Style 4.8: reference pages are made from the code."""
+    """Reference pages are made from the code."""
     monkeypatch.setenv("COLUMNS", "80")
     assert main([command, "--help"] if command else ["--help"]) == 0
     assert capsys.readouterr().out == _HELP[command]

@@ -31,7 +31,7 @@ def _recipes() -> list[object]:
 def test_a_recipe_prints_what_stands_beside_it(
     recipe: Path, request: pytest.FixtureRequest
 ) -> None:
-    """Style 4.8: the output is compared, also that of the embedded model."""
+    """The output is compared, also that of the embedded model."""
     if request.node.get_closest_marker("weights"):
         request.getfixturevalue("weights_path")
         if (sys.platform, platform.machine()) != ("linux", "x86_64"):

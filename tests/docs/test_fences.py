@@ -33,7 +33,7 @@ def _pages_with_python() -> list[object]:
 def test_the_code_of_a_page_runs_from_top_to_bottom(
     page: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Style 4.8: code in the docs is run; the fences of one page share their names."""
+    """Code in the docs is run; the fences of one page share their names."""
     if request.node.get_closest_marker("weights"):
         request.getfixturevalue("weights_path")
     monkeypatch.chdir(ROOT)
