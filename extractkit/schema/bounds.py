@@ -20,15 +20,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from typing import Final
 
-from extractkit.paths import JsonObject, JsonValue, Pointer, join
+from extractkit.paths import JsonObject, JsonValue, Pointer, is_object, join
 from extractkit.schema.convert import below, settle
 from extractkit.schema.dialects import Dialect
 from extractkit.schema.inject import Injector
 from extractkit.schema.limits import Bounds, InjectedBound
 from extractkit.schema.minimal import shortest_document
 from extractkit.schema.nodes import Node, SchemaTree
-from extractkit.schema.plain import parts_of
+from extractkit.schema.plain import parts_of, type_of
 from extractkit.schema.write import write
 
 __all__ = ["BoundedSchema", "Bounds", "InjectedBound", "bound"]
@@ -76,16 +77,20 @@ class BoundedSchema:
 
 def _reached(pointer: Pointer, value: JsonValue, limit: InjectedBound) -> list[InjectedBound]:
     if limit.keyword == "keyLength":
-        keys = [key for key in value if len(key) >= limit.limit]
+        keys = [key for key in value if len(key) >= limit.limit] if is_object(value) else []
         return [replace(limit, pointer=join(pointer, key)) for key in keys]
     return [replace(limit, pointer=pointer)] if _is_at(value, limit) else []
+
+
+_SIZED: Final = {"maxLength": "string", "maxItems": "array", "maxProperties": "object"}
 
 
 def _is_at(value: JsonValue, limit: InjectedBound) -> bool:
     if limit.keyword == "depth":
         return True  # only what stands on the last level carries this limit
-    if limit.keyword in ("maxLength", "maxItems", "maxProperties"):
-        return len(value) >= limit.limit
+    if limit.keyword in _SIZED:
+        # What is no answer to the schema can stand where something else was asked for.
+        return type_of(value) == _SIZED[limit.keyword] and len(value) >= limit.limit
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     if limit.keyword == "maximum":

@@ -9,6 +9,7 @@ dialect together. Safe to call from several threads.
 
 from __future__ import annotations
 
+import copyreg
 import hashlib
 import json
 import threading
@@ -82,6 +83,14 @@ def compile_schema(target: Any, dialect: str = "json-schema") -> CompiledSchema:
         if len(_others) > _KEPT:
             _others.popitem(last=False)
     return kept
+
+
+def _reduce(compiled: CompiledSchema) -> tuple[Any, ...]:
+    return compile_schema, (compiled.target, compiled.dialect)
+
+
+# What is unpickled is compiled again, or found in the cache.
+copyreg.pickle(CompiledSchema, _reduce)
 
 
 def _of_class(target: type[Any], dialect: str) -> CompiledSchema:

@@ -150,8 +150,3 @@ class CompiledSchema:
     def claims(self, document: JsonValue) -> tuple[Claim, ...]:
         """Return one claim per leaf of a document in the user's form, in document order."""
         return find_claims(document, self.program.tree)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        from extractkit.schema.compile import compile_schema
-
-        return compile_schema, (self.target, self.dialect)

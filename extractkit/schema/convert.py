@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from extractkit.paths import JsonValue
+from extractkit.paths import JsonValue, is_object
 from extractkit.schema.lowerings import Lowering
 from extractkit.schema.match import choose
 from extractkit.schema.nodes import ArrayNode, Node, ObjectNode, SchemaTree, UnionNode
-from extractkit.schema.plain import is_object, parts_of
+from extractkit.schema.plain import parts_of
 
 __all__ = ["below", "lift", "lower", "settle"]
 

@@ -20,8 +20,8 @@ from pydantic_core import SchemaError as CoreSchemaError
 from pydantic_core import core_schema
 
 from extractkit.errors import SchemaError, UsageError
-from extractkit.paths import JsonObject, JsonValue
-from extractkit.schema.plain import is_list, is_object, parts_of
+from extractkit.paths import JsonObject, JsonValue, is_array, is_object
+from extractkit.schema.plain import parts_of
 from extractkit.schema.references import check_depth
 
 __all__ = ["Description", "adapter", "bare", "copy_json", "describe"]
@@ -189,7 +189,7 @@ def _possible(schema: JsonObject) -> JsonObject:
                 part["propertyNames"] = _as_text(names, definitions)
             for form in ("anyOf", "oneOf"):
                 branches = part.get(form)
-                if is_list(branches):
+                if is_array(branches):
                     part[form] = _without_impossible(branches)
         pending.extend(inner for _, inner in parts_of(part))
     return schema
@@ -203,7 +203,7 @@ def _without_impossible(branches: list[JsonValue]) -> list[JsonValue]:
 def _as_text(names: JsonObject, definitions: JsonObject) -> JsonObject:
     found = definitions.get(str(names.get("$ref", "")).removeprefix("#/$defs/"), names)
     values = found.get("enum", [found["const"]] if "const" in found else None)
-    if not is_list(values) or all(isinstance(value, str) for value in values):
+    if not is_array(values) or all(isinstance(value, str) for value in values):
         return names
     texts = [value if isinstance(value, str) else json.dumps(value) for value in values]
     return {"enum": texts}
@@ -211,7 +211,7 @@ def _as_text(names: JsonObject, definitions: JsonObject) -> JsonObject:
 
 def bare(schema: JsonValue) -> JsonValue:
     """Return `schema` without `x-extractkit-*` facts; the same object where it has none."""
-    if is_list(schema):
+    if is_array(schema):
         parts = [bare(part) for part in schema]
         same = all(part is old for part, old in zip(parts, schema, strict=True))
         return schema if same else parts

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from extractkit.errors import SchemaError
-from extractkit.paths import JsonObject, JsonValue, Pointer
-from extractkit.schema.plain import is_list, is_object
+from extractkit.paths import JsonObject, JsonValue, Pointer, is_array, is_object
 
 __all__ = ["Keywords"]
 
@@ -90,7 +89,7 @@ class Keywords:
             SchemaError: If it is something else.
         """
         value = self.schema[key]
-        if not is_list(value) or not value:
+        if not is_array(value) or not value:
             raise self._wrong(key, "a list of at least one schema")
         return value
 
@@ -114,7 +113,7 @@ class Keywords:
         value = self.schema.get("required", [])
         if isinstance(value, bool):  # draft 3 says it at the property
             return []
-        if not is_list(value) or not all(isinstance(key, str) for key in value):
+        if not is_array(value) or not all(isinstance(key, str) for key in value):
             raise self._wrong("required", "a list of keys")
         return value
 
@@ -127,7 +126,7 @@ class Keywords:
         if "type" not in self.schema:
             return None
         value = self.schema["type"]
-        names = value if is_list(value) else [value]
+        names = value if is_array(value) else [value]
         if not names or any(name not in _TYPES for name in names):
             raise self._wrong("type", "names of JSON types")
         if "number" in names:

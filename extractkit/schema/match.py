@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from extractkit.paths import JsonValue
+from extractkit.paths import JsonValue, is_object
 from extractkit.schema.nodes import (
     AllOfNode,
     ArrayNode,
@@ -26,7 +26,7 @@ from extractkit.schema.nodes import (
     StringNode,
     UnionNode,
 )
-from extractkit.schema.plain import is_object, json_key, type_of
+from extractkit.schema.plain import json_key, type_of
 
 __all__ = ["accepts", "admits_null", "are_disjoint", "choose", "json_types", "tags"]
 

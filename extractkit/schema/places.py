@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 
 from extractkit.errors import SchemaError
-from extractkit.paths import Pointer
+from extractkit.paths import Pointer, is_object
 from extractkit.schema.nodes import (
     AllOfNode,
     Node,
@@ -19,7 +19,7 @@ from extractkit.schema.nodes import (
     owners,
     walk_nodes,
 )
-from extractkit.schema.plain import is_object, parts_of
+from extractkit.schema.plain import parts_of
 
 __all__ = ["find_places", "reachable", "refuse_empty_cycles"]
 

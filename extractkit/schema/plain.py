@@ -1,31 +1,20 @@
-"""Questions about plain JSON values, typed for both checkers."""
+"""Questions about plain JSON values, beyond those of `paths`."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TypeGuard
 
-from extractkit.paths import JsonObject, JsonValue
+from extractkit.paths import JsonValue, is_array, is_object
 
-__all__ = ["is_list", "is_object", "json_key", "parts_of", "type_of"]
-
-
-def is_object(value: JsonValue) -> TypeGuard[JsonObject]:
-    """Whether `value` is a JSON object."""
-    return isinstance(value, dict)
-
-
-def is_list(value: JsonValue) -> TypeGuard[list[JsonValue]]:
-    """Whether `value` is a JSON array."""
-    return isinstance(value, list)
+__all__ = ["json_key", "parts_of", "type_of"]
 
 
 def parts_of(value: JsonValue) -> Iterator[tuple[str | int, JsonValue]]:
     """Yield (key or position, part) of a container; nothing for a scalar."""
     if is_object(value):
         yield from value.items()
-    elif is_list(value):
+    elif is_array(value):
         yield from enumerate(value)
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, Final, Literal
 
 from extractkit.fields import Mark
-from extractkit.paths import JsonObject, JsonValue, Pointer, join
+from extractkit.paths import JsonObject, JsonValue, Pointer, is_array, is_object, join
 from extractkit.schema.keywords import Keywords
 from extractkit.schema.match import accepts
 from extractkit.schema.nodes import (
@@ -33,7 +33,7 @@ from extractkit.schema.nodes import (
     UnionNode,
 )
 from extractkit.schema.places import find_places, refuse_empty_cycles
-from extractkit.schema.plain import is_list, is_object, json_key
+from extractkit.schema.plain import json_key
 from extractkit.schema.references import References, check_depth
 
 __all__ = ["read"]
@@ -162,7 +162,7 @@ class _Reader:
 
     def _rebased(self, value: JsonValue, at: Pointer) -> JsonValue:
         """Return a kept keyword whose references use the names of our definitions."""
-        if is_list(value):
+        if is_array(value):
             return [self._rebased(item, at) for item in value]
         if not is_object(value):
             return value
@@ -221,7 +221,7 @@ class _Reader:
         schema, at = keywords.schema, keywords.at
         items: JsonValue = schema.get("items", True)
         prefix: list[JsonValue] = []
-        if is_list(items):  # the form before 2020-12
+        if is_array(items):  # the form before 2020-12
             prefix, items = items, schema.get("additionalItems", True)
         elif "prefixItems" in keywords:
             prefix = keywords.schemas("prefixItems")
@@ -289,7 +289,7 @@ def _choice(keywords: Keywords, typed: Node | None) -> Node:
     values: list[JsonValue] = [schema["const"]] if "const" in keywords else []
     if "enum" in keywords:
         listed = schema["enum"]
-        if not is_list(listed):
+        if not is_array(listed):
             raise keywords.fail(f'"enum" is {listed!r:.60}, expected a list of values')
         only = {json_key(value) for value in values}
         values = [value for value in listed if not only or json_key(value) in only]

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from urllib.parse import unquote
 
 from extractkit.errors import SchemaError
-from extractkit.paths import JsonObject, JsonValue, Pointer, join, split
-from extractkit.schema.plain import is_list, is_object, parts_of
+from extractkit.paths import JsonObject, JsonValue, Pointer, is_array, is_object, join, split
+from extractkit.schema.plain import parts_of
 
 __all__ = ["References", "check_depth"]
 
@@ -104,7 +104,7 @@ class References:
         for token in split(place):
             if is_object(here) and token in here:
                 here = here[token]
-            elif is_list(here) and token.isdecimal() and int(token) < len(here):
+            elif is_array(here) and token.isdecimal() and int(token) < len(here):
                 here = here[int(token)]
             else:
                 raise _dangling(reference, at)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from extractkit.paths import JsonObject, JsonValue
+from extractkit.paths import JsonObject, JsonValue, is_object
 from extractkit.schema.dialects import Dialect
 from extractkit.schema.nodes import (
     AllOfNode,
@@ -27,7 +27,6 @@ from extractkit.schema.nodes import (
     StringNode,
     UnionNode,
 )
-from extractkit.schema.plain import is_object
 
 __all__ = ["write"]
 

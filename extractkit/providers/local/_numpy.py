@@ -1,9 +1,11 @@
 """The reference engine: the Llama forward pass in plain NumPy, short enough to be checked by eye.
 
 Neighbours: `_load` opens it where llama.cpp's library cannot serve; `_bpe` is its tokenizer,
-`_gguf` finds the tensors, `_sequence` keeps the tokens. All sums are in 32-bit floats, whatever
-format the weights are stored in. Only models of the architecture "llama" with plain attention
-and one feed-forward network per layer are computed; others are refused, never approximated.
+`_gguf` finds the tensors, `_sequence` keeps the tokens. Numbers are rounded where llama.cpp rounds
+them: what meets a quantised matrix to 8 bits in blocks, the operands of attention to 16 bits. All
+sums are in 32 bits; their order differs from llama.cpp's. Only models of the architecture "llama"
+with plain attention and one feed-forward network per layer are computed; others are refused,
+never approximated.
 """
 
 from __future__ import annotations
@@ -51,15 +53,38 @@ class _Shape:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Matrix:
+    """Weights as numbers, shape (out, in), and the format that they are stored in.
+
+    Attributes:
+        lows: What a block's numbers are counted from, where the format has that (Q4_1), else
+            empty; shape (out, blocks).
+    """
+
+    weights: Floats
+    format: str
+    lows: Floats
+
+    def times(self, values: Floats) -> Floats:
+        """Return `values` times the matrix, the values rounded as llama.cpp does before."""
+        rounded, lost = _rounded(values, self.format)
+        product: Floats = rounded @ self.weights.T
+        return product + lost @ self.lows.T if self.lows.size else product
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Layer:
-    """The weights of one layer; matrices are (out, in)."""
+    """The weights of one layer."""
 
     attention_norm: Floats
-    query_key_value: Floats
-    attention_out: Floats
+    query: _Matrix
+    key: _Matrix
+    value: _Matrix
+    attention_out: _Matrix
     feed_norm: Floats
-    gate_up: Floats
-    down: Floats
+    gate: _Matrix
+    up: _Matrix
+    down: _Matrix
 
 
 class NumpyEngine:
@@ -95,12 +120,12 @@ class NumpyEngine:
         weights = dict(_weights(head))
         self._embedding = weights["token_embd.weight"]
         self._output = weights.get("output.weight", self._embedding)
-        self._output_norm = weights["output_norm.weight"]
+        self._output_norm = weights["output_norm.weight"].weights
         self._layers = [_layer(weights, index) for index in range(shape.layers)]
         half = np.arange(0, shape.head_width, 2) / shape.head_width
         self._frequencies = shape.rope_base**-half
         empty = (shape.layers, shape.key_heads, 0, shape.head_width)
-        self._keys: Floats = np.zeros(empty, np.float32)
+        self._keys: Floats = np.zeros(empty, np.float32)  # 16-bit numbers; 32 compute faster
         self._values: Floats = np.zeros(empty, np.float32)
         self._threads = threads
         pools: Any = ThreadpoolController()
@@ -155,7 +180,7 @@ class NumpyEngine:
                 ]
             )
             wanted = hidden if every else hidden[-1:]
-            logits: Logits = self._norm(wanted, self._output_norm) @ self._output.T
+            logits: Logits = self._output.times(self._norm(wanted, self._output_norm))
         if not np.isfinite(logits).all():
             raise ProviderError(
                 "the NumPy engine computed logits that are not finite; the weights are damaged",
@@ -177,8 +202,8 @@ class NumpyEngine:
         """Release memory; closing twice is fine."""
         self._sequence.close()
         self._layers = []
-        empty = np.zeros((0, 0), np.float32)
-        self._embedding = self._output = self._keys = self._values = empty
+        self._keys = self._values = empty = np.zeros((0, 0), np.float32)
+        self._embedding = self._output = _Matrix(weights=empty, format="F32", lows=empty)
 
     def _reserve(self, count: int) -> None:
         """Make room for the keys and values of `count` tokens."""
@@ -194,7 +219,7 @@ class NumpyEngine:
         angles = positions[:, None, None] * self._frequencies
         turn = (np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32))
         after = np.arange(start + len(ids)) > positions[:, None]
-        hidden: Floats = self._embedding[ids]
+        hidden: Floats = self._embedding.weights[ids]
         for index, layer in enumerate(self._layers):
             normed = self._norm(hidden, layer.attention_norm)
             hidden = hidden + self._attend(index, layer, normed, turn, after)
@@ -217,21 +242,49 @@ class NumpyEngine:
         """Return what each token takes from itself and the tokens before it."""
         shape = self._shape
         count, whole = after.shape
-        split = (count, shape.heads + 2 * shape.key_heads, shape.head_width)
-        mixed = (normed @ layer.query_key_value.T).reshape(split)
-        query, key, value = np.split(mixed, (shape.heads, shape.heads + shape.key_heads), axis=1)
+
+        def heads(matrix: _Matrix) -> Floats:
+            return matrix.times(normed).reshape(count, -1, shape.head_width)
+
         new = slice(whole - count, whole)
-        self._keys[index, :, new] = _rotate(key, turn).swapaxes(0, 1)
-        self._values[index, :, new] = value.swapaxes(0, 1)
+        self._keys[index, :, new] = _half(_rotate(heads(layer.key), turn)).swapaxes(0, 1)
+        self._values[index, :, new] = _half(heads(layer.value)).swapaxes(0, 1)
         # Several query heads share one key head: (key_heads, sharing, count, head_width).
-        grouped = _rotate(query, turn).reshape(count, shape.key_heads, -1, shape.head_width)
-        queries = grouped.transpose(1, 2, 0, 3) * np.float32(shape.head_width**-0.5)
+        query = _half(_rotate(heads(layer.query), turn))
+        grouped = query.reshape(count, shape.key_heads, -1, shape.head_width).transpose(1, 2, 0, 3)
         keys = self._keys[index, :, None, :whole]
-        scores: Floats = np.matmul(queries, keys.swapaxes(-1, -2))
+        scores: Floats = np.matmul(grouped, keys.swapaxes(-1, -2))
+        scores *= np.float32(shape.head_width**-0.5)
         scores[..., after] = -np.inf
-        attended: Floats = np.matmul(_softmax(scores), self._values[index, :, None, :whole])
-        result: Floats = attended.transpose(2, 0, 1, 3).reshape(count, -1) @ layer.attention_out.T
-        return result
+        shares = _half(_softmax(scores))
+        attended: Floats = np.matmul(shares, self._values[index, :, None, :whole])
+        return layer.attention_out.times(attended.transpose(2, 0, 1, 3).reshape(count, -1))
+
+
+def _rounded(values: Floats, format_: str) -> tuple[Floats, Floats]:
+    """Return `values` as they are when they meet a matrix of this format.
+
+    Also return, for each block, by how much its sum is off in 16 bits; Q4_1 uses that sum.
+    """
+    if format_ == "F32":
+        return values, values[:, :0]
+    if format_ == "F16":
+        return _half(values), values[:, :0]
+    blocks = values.reshape(len(values), -1, 256 if format_ == "Q6_K" else 32)
+    largest = np.abs(blocks).max(axis=-1, keepdims=True)
+    with np.errstate(divide="ignore"):
+        inverse = np.where(largest == 0, 0, np.float32(127) / largest)
+    counts = np.rint(blocks * inverse)
+    step = largest / np.float32(127)
+    used = step if format_ == "Q6_K" else _half(step)
+    sums = counts.sum(axis=-1)
+    lost = _half(step[..., 0] * sums) - used[..., 0] * sums
+    return (counts * used).reshape(values.shape), lost
+
+
+def _half(values: Floats) -> Floats:
+    """Return `values` rounded to 16 bits."""
+    return values.astype(np.float16).astype(np.float32)
 
 
 def _rotate(heads: Floats, turn: tuple[Floats, Floats]) -> Floats:
@@ -251,10 +304,9 @@ def _softmax(scores: Floats) -> Floats:
 
 
 def _feed_forward(layer: _Layer, normed: Floats) -> Floats:
-    gate, up = np.split(normed @ layer.gate_up.T, 2, axis=1)
+    gate = layer.gate.times(normed)
     opened: Floats = np.divide(gate, 1 + np.exp(-gate))
-    result: Floats = np.matmul(opened * up, layer.down.T)
-    return result
+    return layer.down.times(opened * layer.up.times(normed))
 
 
 def _shape(head: Gguf) -> _Shape:
@@ -310,8 +362,8 @@ def _require_known_tensors(head: Gguf, layers: int) -> None:
         )
 
 
-def _weights(head: Gguf) -> Iterator[tuple[str, Floats]]:
-    """Yield every tensor by name, as 32-bit floats."""
+def _weights(head: Gguf) -> Iterator[tuple[str, _Matrix]]:
+    """Yield every tensor by name."""
     with (
         head.path.open("rb") as file,
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
@@ -320,31 +372,40 @@ def _weights(head: Gguf) -> Iterator[tuple[str, Floats]]:
             yield name, _array(head, name, tensor, data)
 
 
-def _array(head: Gguf, name: str, tensor: Tensor, data: mmap.mmap) -> Floats:
+def _array(head: Gguf, name: str, tensor: Tensor, data: mmap.mmap) -> _Matrix:
     size = tensor.size
     if size is None:
         raise UnsupportedError(
             f"{head.path}: the tensor {name} has the format {tensor.format}; the NumPy engine "
             f"reads {', '.join(BLOCKS)}: use engine='libllama'"
         )
-    number, _, _ = BLOCKS[tensor.format]
+    number, _, block_bytes = BLOCKS[tensor.format]
     # bytes, not a view: the file is closed after loading
     raw = np.frombuffer(data[tensor.start : tensor.start + size], np.uint8)
-    plain = dequantize(raw, GGMLQuantizationType(number))
-    return np.ascontiguousarray(plain.reshape(tensor.shape), dtype=np.float32)
+    plain = dequantize(raw, GGMLQuantizationType(number)).reshape(tensor.shape)
+    lows = np.zeros((0, 0), np.float32)
+    if tensor.format == "Q4_1":  # each block: step and low in 16 bits, then the counts
+        halves = raw.reshape(tensor.shape[0], -1, block_bytes)[..., 2:4].copy().view(np.float16)
+        lows = halves[..., 0].astype(np.float32)
+    return _Matrix(
+        weights=np.ascontiguousarray(plain, dtype=np.float32), format=tensor.format, lows=lows
+    )
 
 
-def _layer(weights: dict[str, Floats], index: int) -> _Layer:
-    """Return one layer, taken out of `weights`; matrices that are used together are joined."""
+def _layer(weights: dict[str, _Matrix], index: int) -> _Layer:
+    """Return one layer, taken out of `weights`."""
 
-    def take(part: str) -> Floats:
+    def take(part: str) -> _Matrix:
         return weights.pop(f"blk.{index}.{part}.weight")
 
     return _Layer(
-        attention_norm=take("attn_norm"),
-        query_key_value=np.concatenate([take("attn_q"), take("attn_k"), take("attn_v")]),
+        attention_norm=take("attn_norm").weights,
+        query=take("attn_q"),
+        key=take("attn_k"),
+        value=take("attn_v"),
         attention_out=take("attn_output"),
-        feed_norm=take("ffn_norm"),
-        gate_up=np.concatenate([take("ffn_gate"), take("ffn_up")]),
+        feed_norm=take("ffn_norm").weights,
+        gate=take("ffn_gate"),
+        up=take("ffn_up"),
         down=take("ffn_down"),
     )

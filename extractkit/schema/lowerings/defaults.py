@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 
-from extractkit.paths import JsonValue, Pointer
+from extractkit.paths import JsonValue, Pointer, is_object
 from extractkit.schema.match import admits_null, are_disjoint
 from extractkit.schema.nodes import (
     AllOfNode,
@@ -33,7 +33,6 @@ from extractkit.schema.nodes import (
     owners,
     walk_nodes,
 )
-from extractkit.schema.plain import is_object
 from extractkit.schema.scope import Scope
 
 __all__ = ["find_ambiguous", "lift", "lower", "lower_value"]

@@ -11,9 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from extractkit.fields import Mark
-from extractkit.paths import JsonValue
+from extractkit.paths import JsonValue, is_object
 from extractkit.schema.nodes import Node, ObjectNode, UnionNode
-from extractkit.schema.plain import is_object
 from extractkit.schema.scope import Scope, same
 
 __all__ = ["lift", "lower", "lower_value"]
