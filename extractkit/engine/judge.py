@@ -13,7 +13,6 @@ from typing import Any, Generic, TypeVar
 
 from extractkit import checks
 from extractkit.engine.setup import Setup
-from extractkit.errors import SchemaError
 from extractkit.messages import ModelResponse, StopReason
 from extractkit.parsing import parse_json, parse_prefix
 from extractkit.paths import JsonValue, join
@@ -117,39 +116,25 @@ def _judge_whole(setup: Setup[T], response: ModelResponse, seconds: float) -> Ju
             attempt=_attempt(response, Validity.NONE, parsed.findings, seconds),
             levels={Validity.SYNTAX: LevelCount(checked=1, failed=1)},
         )
-    document, lifting = _lift(setup.compiled, parsed.value)
     outcome = checks.run(
         setup.compiled,
-        document,
+        setup.compiled.lift(parsed.value),
         text=question.text,
         checks=question.checks,
         grounding=question.grounding,
         repair=question.decoding.repair,
     )
-    findings = (*parsed.findings, *lifting, *_bounds_hit(setup, parsed.value), *outcome.findings)
-    reached = outcome.built and outcome.validity >= question.require and not lifting
+    findings = (*parsed.findings, *_bounds_hit(setup, parsed.value), *outcome.findings)
+    reached = outcome.built and outcome.validity >= question.require
     return Judged(
         response=response,
         status=Status.OK if reached else Status.INVALID,
-        attempt=_attempt(
-            response, Validity.SYNTAX if lifting else outcome.validity, findings, seconds
-        ),
+        attempt=_attempt(response, outcome.validity, findings, seconds),
         value=outcome.value if reached else None,
         document=outcome.document,
         levels=outcome.levels,
         evidence=outcome.evidence,
     )
-
-
-def _lift(compiled: CompiledSchema, wire: JsonValue) -> tuple[JsonValue, tuple[Finding, ...]]:
-    """Return the user's shape; what cannot be taken back is a finding and stays as it came."""
-    try:
-        return compiled.lift(wire), ()
-    except SchemaError as error:
-        finding = Finding(
-            level=Validity.SCHEMA, path=error.pointer or "", message=error.message, code="lift"
-        )
-        return wire, (finding,)
 
 
 def _bounds_hit(setup: Setup[T], wire: JsonValue) -> tuple[Finding, ...]:

@@ -20,7 +20,7 @@ from extractkit import (
     Validity,
 )
 from extractkit.checks import CheckContext
-from extractkit.engine import Question, adrive, conclusion, drive, extract_flow
+from extractkit.engine import Question, adrive, conclusion, drive, extract_flow, setup
 from extractkit.errors import (
     ConnectError,
     DeadlineExceededError,
@@ -382,3 +382,39 @@ def test_versions_skip_what_is_not_installed(monkeypatch: pytest.MonkeyPatch) ->
     conclusion._versions.cache_clear()
     assert conclusion._versions() == {}
     conclusion._versions.cache_clear()
+
+
+def test_a_native_request_carries_the_schema_and_no_bounds_of_ours() -> None:
+    native = Capabilities(enforcement="native", dialect="llguidance", source="a test")
+    provider = FakeProvider([GOOD], capabilities=native)
+    result = run(Question(target=Order, text=TEXT), provider)
+    constraint = provider.requests[0].constraint
+    assert result.strategy is Strategy.NATIVE
+    assert constraint is not None
+    assert "maxLength" not in constraint.schema["properties"]["buyer"]
+
+
+def test_a_schema_that_the_dialect_cannot_hold_is_asked_for_and_the_reason_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compile_schema = setup.compile_schema
+
+    def refuse(target: Any, dialect: str) -> Any:
+        if dialect == "llguidance":
+            raise SchemaError("/count: cannot be held here", pointer="/count")
+        return compile_schema(target, dialect)
+
+    monkeypatch.setattr(setup, "compile_schema", refuse)
+    mask = Capabilities(enforcement="mask", dialect="llguidance", source="a test")
+    result = run(Question(target=Order, text=TEXT), FakeProvider([GOOD], capabilities=mask))
+    assert result.strategy is Strategy.PROMPT
+    assert "/count: cannot be held here" in result.strategy_reason
+
+
+def test_examples_of_a_json_schema_target_are_plain_json() -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    example = Example(text="one", value={"n": 1})
+    _, provider = ask(['{"n": 3}'], target=schema, examples=(example,))
+    assert provider.requests[0].messages[2].content == '{"n": 1}'
+    with pytest.raises(UsageError, match=r"examples\[0\]"):
+        ask(['{"n": 3}'], target=schema, examples=(Example(text="one", value={"n": object()}),))
