@@ -28,6 +28,10 @@ _NOT_TEXT = 0b1011  # llama_token_attr: unknown, unused, control
 _LONGEST_PIECE = 256
 _SPARE = 8  # tokens that a text may have more than bytes
 _END_KEY = b"tokenizer.ggml.eos_token_id"
+_TYPE_KEY = b"general.file_type"
+# Up to so many tokens are cheaper one by one: the library's kernel for many tokens reads 8-bit
+# weights at a third of the speed of its kernel for one. By llama_ftype; 1 elsewhere.
+_ONE_BY_ONE = {b"7": 3}  # Q8_0
 
 
 class LibllamaEngine:
@@ -35,14 +39,15 @@ class LibllamaEngine:
 
     The same sequence of `evaluate` calls since the start, or since a prefix that was itself
     evaluated by the same calls, gives the same bits. Another split of the same tokens does not:
-    the library has other kernels for one token than for many.
+    the library has other kernels for one token than for many. Its flash attention is off: it is
+    slower here for one token at a time, and less exact.
 
     Args:
         path: A GGUF file.
         context_tokens: Most tokens of a sequence; None for what the model was trained for.
         threads: Threads that compute.
-        exact_cache: Keep keys and values in 32 bits and sum attention in 32 bits, where the
-            library would use 16. Slower; for comparing engines.
+        exact_cache: Keep keys and values in 32 bits, where the library would use 16. Slower;
+            for comparing engines.
 
     Raises:
         MissingDependencyError: If no package with the library is installed.
@@ -82,6 +87,8 @@ class LibllamaEngine:
             raise
         calls.set_n_threads(self._context, threads, threads)
         self._memory = calls.get_memory(self._context)
+        kind = _metadata(calls, handles.model, _TYPE_KEY)
+        self._one_by_one = _ONE_BY_ONE.get(kind, 1)
         self._feed = _Feed()
 
     @property
@@ -123,9 +130,10 @@ class LibllamaEngine:
         ids = self._sequence.admit(tokens)
         start = len(self._sequence)
         rows: list[Logits] = []
-        for first in range(0, len(ids), _CHUNK):
-            chunk = ids[first : first + _CHUNK]
-            last = first + _CHUNK >= len(ids)
+        size = _CHUNK if every or len(ids) > self._one_by_one else 1
+        for first in range(0, len(ids), size):
+            chunk = ids[first : first + size]
+            last = first + size >= len(ids)
             batch = self._feed.batch(chunk, start + first, every=every, last=last)
             code = self._library.decode(self._context, batch)
             if code:
@@ -205,8 +213,7 @@ def _context(calls: Library, model: int, context_tokens: int, *, exact_cache: bo
     chunk = min(_CHUNK, context_tokens)
     parameters = calls.context_default_params()
     parameters.words[0:3] = (context_tokens, chunk, chunk)
-    if exact_cache:
-        _ask_for_exact_cache(calls, parameters)
+    _set_attention(calls, parameters, exact_cache=exact_cache)
     context = calls.init_from_model(model, parameters)
     if not context:
         raise calls.failure(f"llama.cpp cannot make a context of {context_tokens} tokens")
@@ -221,23 +228,33 @@ def _context(calls: Library, model: int, context_tokens: int, *, exact_cache: bo
     return int(context)
 
 
-def _ask_for_exact_cache(calls: Library, parameters: Blob) -> None:
-    """Set flash_attn_type, type_k and type_v, which are known by what surrounds them.
+def _set_attention(calls: Library, parameters: Blob, *, exact_cache: bool) -> None:
+    """Set flash_attn_type, and type_k and type_v, which are known by what surrounds them.
 
     The first is the last of four enums that are -1 by default, the others are both 1 (16-bit
-    floats) and follow two null pointers.
+    floats) and follow two null pointers. Where the first is not found, the library decides.
     """
     words = list(parameters.words)
     enums = next((at for at in range(3, 24) if words[at : at + 4] == [0xFFFFFFFF] * 4), None)
     after = range(0) if enums is None else range(enums + 4, 48)
     types = next((at for at in after if words[at : at + 6] == [0, 0, 0, 0, 1, 1]), None)
-    if enums is None or types is None:
+    if enums is not None:
+        parameters.words[enums + 3] = 0
+    if not exact_cache:
+        return
+    if types is None:
         raise UnsupportedError(
             f"exact_cache: {calls.package} has another layout of its context parameters; use the "
             "pinned version of the extra 'local'"
         )
-    parameters.words[enums + 3] = 0
     parameters.words[types + 4] = parameters.words[types + 5] = 0
+
+
+def _metadata(calls: Library, model: int, key: bytes) -> bytes:
+    """Return a short value of the file's metadata as text, empty if it has none."""
+    text = ctypes.create_string_buffer(16)
+    length = calls.model_meta_val_str(model, key, text, len(text))
+    return text.value if length >= 0 else b""
 
 
 class _Feed:
@@ -301,10 +318,9 @@ class _Words:
 
     def _end(self, path: Path, size: int) -> int:
         """Return the token that the file names; the library would make one up without."""
-        text = ctypes.create_string_buffer(16)
-        length = self._calls.model_meta_val_str(self._model, _END_KEY, text, len(text))
+        named = _metadata(self._calls, self._model, _END_KEY)
         eos = int(self._calls.vocab_eos(self._handle))
-        if length < 0 or text.value != str(eos).encode() or not 0 <= eos < size:
+        if named != str(eos).encode() or not 0 <= eos < size:
             raise UnsupportedError(
                 f"{path} names no token that ends an answer ({_END_KEY.decode()}); use a file "
                 "that does"

@@ -1,11 +1,11 @@
 """The reference engine: the Llama forward pass in plain NumPy, short enough to be checked by eye.
 
 Neighbours: `_load` opens it where llama.cpp's library cannot serve; `_bpe` is its tokenizer,
-`_gguf` finds the tensors, `_sequence` keeps the tokens. Numbers are rounded where llama.cpp rounds
-them: what meets a quantised matrix to 8 bits in blocks, the operands of attention to 16 bits. All
-sums are in 32 bits; their order differs from llama.cpp's. Only models of the architecture "llama"
-with plain attention and one feed-forward network per layer are computed; others are refused,
-never approximated.
+`_gguf` finds the tensors, `_sequence` keeps the tokens. What meets a quantised matrix is rounded to
+8 bits in blocks, as llama.cpp does; all else is in 32-bit floats, as llama.cpp does with an exact
+cache. The order of sums differs, and where that moves a number over an edge of the rounding, it
+becomes another 8-bit number. Only models of the architecture "llama" with plain attention and one
+feed-forward network per layer are computed; others are refused, never approximated.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class NumpyEngine:
         half = np.arange(0, shape.head_width, 2) / shape.head_width
         self._frequencies = shape.rope_base**-half
         empty = (shape.layers, shape.key_heads, 0, shape.head_width)
-        self._keys: Floats = np.zeros(empty, np.float32)  # 16-bit numbers; 32 compute faster
+        self._keys: Floats = np.zeros(empty, np.float32)
         self._values: Floats = np.zeros(empty, np.float32)
         self._threads = threads
         pools: Any = ThreadpoolController()
@@ -247,17 +247,15 @@ class NumpyEngine:
             return matrix.times(normed).reshape(count, -1, shape.head_width)
 
         new = slice(whole - count, whole)
-        self._keys[index, :, new] = _half(_rotate(heads(layer.key), turn)).swapaxes(0, 1)
-        self._values[index, :, new] = _half(heads(layer.value)).swapaxes(0, 1)
+        self._keys[index, :, new] = _rotate(heads(layer.key), turn).swapaxes(0, 1)
+        self._values[index, :, new] = heads(layer.value).swapaxes(0, 1)
         # Several query heads share one key head: (key_heads, sharing, count, head_width).
-        query = _half(_rotate(heads(layer.query), turn))
+        query = _rotate(heads(layer.query), turn) * np.float32(shape.head_width**-0.5)
         grouped = query.reshape(count, shape.key_heads, -1, shape.head_width).transpose(1, 2, 0, 3)
         keys = self._keys[index, :, None, :whole]
         scores: Floats = np.matmul(grouped, keys.swapaxes(-1, -2))
-        scores *= np.float32(shape.head_width**-0.5)
         scores[..., after] = -np.inf
-        shares = _half(_softmax(scores))
-        attended: Floats = np.matmul(shares, self._values[index, :, None, :whole])
+        attended: Floats = np.matmul(_softmax(scores), self._values[index, :, None, :whole])
         return layer.attention_out.times(attended.transpose(2, 0, 1, 3).reshape(count, -1))
 
 

@@ -170,7 +170,7 @@ class TestAsAValue:
         users = serve(ByteEngine(ANSWER))
         provider = Local("tiny", engine="numpy", context_tokens=300, threads=2)
         provider.complete(asked())
-        copy = pickle.loads(pickle.dumps(provider))  # noqa: S301  # our own bytes
+        copy = pickle.loads(pickle.dumps(provider))
         assert copy == provider
         assert hash(copy) == hash(provider)
         assert copy != Local("tiny")
