@@ -30,6 +30,31 @@ __all__ = ["Extractor", "aextract", "extract"]
 T = TypeVar("T")
 
 
+class _Options(TypedDict, total=False):
+    """The keywords of `extract`, for type checkers; see Extractor for what they mean."""
+
+    model: str | Provider | None
+    strategy: Strategy | str
+    instructions: str | None
+    examples: Sequence[Example]
+    checks: Sequence[Check]
+    require: Validity
+    sampling: Sampling | None
+    decoding: Decoding | None
+    grounding: Grounding | None
+    retry: Retry | None
+    samples: int
+    timeout_s: float | None
+
+
+class _ExtractorOptions(_Options, total=False):
+    """The keywords of an Extractor, for type checkers."""
+
+    cache: object
+    observers: Sequence[object]
+    price: object
+
+
 class Extractor(Generic[T]):
     """An extraction configured once and used for many texts; thread-safe.
 
@@ -58,9 +83,15 @@ class Extractor(Generic[T]):
         UnsupportedError: If an option is given that this version does not have.
     """
 
+    @overload
+    def __init__(self, target: type[T], **options: Unpack[_ExtractorOptions]) -> None: ...
+    @overload
+    def __init__(
+        self: Extractor[Any], target: Any, **options: Unpack[_ExtractorOptions]
+    ) -> None: ...
     def __init__(
         self,
-        target: type[T] | Any,
+        target: Any,
         *,
         model: str | Provider | None = None,
         strategy: Strategy | str = "auto",
@@ -140,23 +171,6 @@ class Extractor(Generic[T]):
             capabilities=self._provider.capabilities,
             clock=time.monotonic,
         )
-
-
-class _Options(TypedDict, total=False):
-    """The keywords of `extract`, for type checkers; see Extractor for what they mean."""
-
-    model: str | Provider | None
-    strategy: Strategy | str
-    instructions: str | None
-    examples: Sequence[Example]
-    checks: Sequence[Check]
-    require: Validity
-    sampling: Sampling | None
-    decoding: Decoding | None
-    grounding: Grounding | None
-    retry: Retry | None
-    samples: int
-    timeout_s: float | None
 
 
 @overload

@@ -109,7 +109,14 @@ def test_examples_and_instructions_come_before_the_text_and_stay_the_same_for_ea
     assert first.messages[:3] == second.messages[:3]
     assert [message.role for message in first.messages] == ["system", "user", "assistant", "user"]
     assert "Be brief.\n" in first.messages[0].content
-    assert first.messages[-1].content == prompts.fence("text one")
+    asked, reminder = first.messages[-1].content.rsplit("\n", 1)
+    assert asked == prompts.fence("text one")
+    assert first.messages[1].content == f"{prompts.fence('one')}\n{reminder}"
+
+
+def test_what_follows_the_document_names_the_fields_again() -> None:
+    assert request_for(Tree).messages[-1].content.endswith("these fields: name, below.")
+    assert request_for(list[int]).messages[-1].content.endswith("document of that form.")
 
 
 def test_feedback_tells_errors_with_their_places_and_not_warnings() -> None:

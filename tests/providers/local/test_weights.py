@@ -316,7 +316,7 @@ class TestFetch:
     ) -> None:
         self.play(
             monkeypatch,
-            "print('x' * 9); print('Looking at https://me:pass@index.example/simple')\n"
+            "print('x' * 9); print('Looking at https://me:pass@index.example/simple', flush=True)\n"
             "raise SystemExit('no route to host')",
         )
         with pytest.raises(ConnectError, match="code 1 and said") as caught:
@@ -370,8 +370,10 @@ class TestFetch:
     ) -> None:
         uv = tmp_path / "bin" / "uv"
         uv.parent.mkdir()
-        uv.write_text(
-            f"#!{sys.executable}\nimport sys, pathlib\n"
+        program = tmp_path / "uv.py"
+        uv.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{program}" "$@"\n')
+        program.write_text(
+            "import sys, pathlib\n"
             "arguments = sys.argv[1:]\n"
             "target = pathlib.Path(arguments[arguments.index('--target') + 1], 'one')\n"
             "target.mkdir(); (target / 'file').write_text(' '.join(arguments))\n"
