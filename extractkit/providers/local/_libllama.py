@@ -28,10 +28,6 @@ _NOT_TEXT = 0b1011  # llama_token_attr: unknown, unused, control
 _LONGEST_PIECE = 256
 _SPARE = 8  # tokens that a text may have more than bytes
 _END_KEY = b"tokenizer.ggml.eos_token_id"
-_TYPE_KEY = b"general.file_type"
-# Up to so many tokens are cheaper one by one: the library's kernel for many tokens reads 8-bit
-# weights at a third of the speed of its kernel for one. By llama_ftype; 1 elsewhere.
-_ONE_BY_ONE = {b"7": 3}  # Q8_0
 
 
 class LibllamaEngine:
@@ -87,8 +83,6 @@ class LibllamaEngine:
             raise
         calls.set_n_threads(self._context, threads, threads)
         self._memory = calls.get_memory(self._context)
-        kind = _metadata(calls, handles.model, _TYPE_KEY)
-        self._one_by_one = _ONE_BY_ONE.get(kind, 1)
         self._feed = _Feed()
 
     @property
@@ -130,10 +124,9 @@ class LibllamaEngine:
         ids = self._sequence.admit(tokens)
         start = len(self._sequence)
         rows: list[Logits] = []
-        size = _CHUNK if every or len(ids) > self._one_by_one else 1
-        for first in range(0, len(ids), size):
-            chunk = ids[first : first + size]
-            last = first + size >= len(ids)
+        for first in range(0, len(ids), _CHUNK):
+            chunk = ids[first : first + _CHUNK]
+            last = first + _CHUNK >= len(ids)
             batch = self._feed.batch(chunk, start + first, every=every, last=last)
             code = self._library.decode(self._context, batch)
             if code:
@@ -250,13 +243,6 @@ def _set_attention(calls: Library, parameters: Blob, *, exact_cache: bool) -> No
     parameters.words[types + 4] = parameters.words[types + 5] = 0
 
 
-def _metadata(calls: Library, model: int, key: bytes) -> bytes:
-    """Return a short value of the file's metadata as text, empty if it has none."""
-    text = ctypes.create_string_buffer(16)
-    length = calls.model_meta_val_str(model, key, text, len(text))
-    return text.value if length >= 0 else b""
-
-
 class _Feed:
     """Arrays that llama_decode reads its tokens from, filled anew for every call."""
 
@@ -318,9 +304,10 @@ class _Words:
 
     def _end(self, path: Path, size: int) -> int:
         """Return the token that the file names; the library would make one up without."""
-        named = _metadata(self._calls, self._model, _END_KEY)
+        text = ctypes.create_string_buffer(16)
+        length = self._calls.model_meta_val_str(self._model, _END_KEY, text, len(text))
         eos = int(self._calls.vocab_eos(self._handle))
-        if named != str(eos).encode() or not 0 <= eos < size:
+        if length < 0 or text.value != str(eos).encode() or not 0 <= eos < size:
             raise UnsupportedError(
                 f"{path} names no token that ends an answer ({_END_KEY.decode()}); use a file "
                 "that does"
