@@ -69,7 +69,9 @@ class _Matrix:
         """Return `values` times the matrix, the values rounded as llama.cpp does before."""
         rounded, lost = _rounded(values, self.format)
         product: Floats = rounded @ self.weights.T
-        return product + lost @ self.lows.T if self.lows.size else product
+        if self.lows.size:
+            product += lost @ self.lows.T
+        return product
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
