@@ -192,6 +192,7 @@ class _Handles:
 
 def _model(calls: Library, path: Path) -> int:
     model = calls.model_load_from_file(os.fsencode(path), calls.model_default_params())
+    calls.raise_interrupt()
     if not model:
         raise calls.failure(f"llama.cpp cannot load {path}")
     return int(model)
@@ -208,6 +209,7 @@ def _context(calls: Library, model: int, context_tokens: int, *, exact_cache: bo
     parameters.words[0:3] = (context_tokens, chunk, chunk)
     _set_attention(calls, parameters, exact_cache=exact_cache)
     context = calls.init_from_model(model, parameters)
+    calls.raise_interrupt()
     if not context:
         raise calls.failure(f"llama.cpp cannot make a context of {context_tokens} tokens")
     got = (calls.n_ctx(context), calls.n_batch(context), calls.n_ubatch(context))

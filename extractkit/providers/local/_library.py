@@ -14,6 +14,7 @@ import importlib.util
 import os
 import platform
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,12 +40,19 @@ _LogCallback = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, _Pointer)
 
 
 _complaints: deque[str] = deque(maxlen=4)
+_interrupted = threading.Event()
 
 
 def _hear(level: int, text: bytes, _data: object) -> None:
-    """Keep warnings and errors."""
-    if level in (3, 4) and text.strip():  # ggml_log_level: warning, error
-        _complaints.append(text.decode(errors="replace").strip())
+    """Keep warnings and errors.
+
+    Python handles Ctrl-C wherever it next runs Python, and drops what a C callback raises.
+    """
+    try:
+        if level in (3, 4) and text.strip():  # ggml_log_level: warning, error
+            _complaints.append(text.decode(errors="replace").strip())
+    except KeyboardInterrupt:
+        _interrupted.set()
 
 
 _log = _LogCallback(_hear)  # lives as long as the process, as the library keeps a pointer to it
@@ -143,6 +151,12 @@ class Library:
         prefix = "" if name.startswith("ggml_") else "llama_"
         function: Callable[..., Any] = getattr(self._handle, prefix + name)
         return function
+
+    def raise_interrupt(self) -> None:
+        """Raise what Ctrl-C would have raised, had the library not been telling something."""
+        if _interrupted.is_set():
+            _interrupted.clear()
+            raise KeyboardInterrupt
 
     def failure(self, what: str) -> ProviderError:
         """Return the error for `what`, with the library's last complaints in its message."""

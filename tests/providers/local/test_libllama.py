@@ -418,3 +418,17 @@ def test_the_embedded_model_has_the_known_tokens_and_size(weights_path: Path) ->
     assert len(engine.vocabulary.control_ids) == 17
     assert engine.tokenize("Total: 62.00") == [17647, 42, 216, 38, 34, 30, 32, 32]
     engine.close()
+
+
+def test_ctrl_c_while_the_library_tells_something_is_not_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Interrupting:
+        def strip(self) -> bytes:
+            raise KeyboardInterrupt
+
+    calls = library()
+    _library._hear(3, Interrupting(), None)  # type: ignore[arg-type]  # stands for the moment
+    with pytest.raises(KeyboardInterrupt):
+        calls.raise_interrupt()
+    calls.raise_interrupt()
