@@ -109,27 +109,25 @@ class Extractor(Generic[T]):
         observers: Sequence[object] = (),
         price: object = None,
     ) -> None:
-        if timeout_s is not None and not timeout_s > 0:
-            raise UsageError(f"timeout_s={timeout_s!r}: expected seconds above 0, or None")
-        _refuse_unbuilt(
-            decoding, grounding, samples=samples, cache=cache, observers=observers, price=price
-        )
-        self._provider = resolve(model)
-        self._owns_provider = self._provider is not model
         self._question: Question[T] = Question(
             target=target,
             text="",
             strategy=strategy,
             instructions=instructions,
-            examples=tuple(examples),
-            checks=tuple(checks),
-            require=Validity(require),
-            sampling=sampling or Sampling(),
-            decoding=decoding or Decoding(),
-            grounding=grounding or Grounding(),
-            retry=retry or Retry(),
+            examples=_several("examples", examples),
+            checks=_several("checks", checks),
+            require=require,
+            sampling=Sampling() if sampling is None else sampling,
+            decoding=Decoding() if decoding is None else decoding,
+            grounding=Grounding() if grounding is None else grounding,
+            retry=Retry() if retry is None else retry,
             timeout_s=timeout_s,
         )
+        _refuse_unbuilt(
+            self._question, samples=samples, cache=cache, observers=observers, price=price
+        )
+        self._provider = resolve(model)
+        self._owns_provider = self._provider is not model
 
     def extract(self, text: str) -> ExtractionResult[T]:
         """Return what the model says that `text` holds, and what is known about it.
@@ -274,22 +272,27 @@ async def aextract(
     return await extractor.aextract(text)
 
 
-def _refuse_unbuilt(
-    decoding: Decoding | None, grounding: Grounding | None, **given: object
-) -> None:
+_V = TypeVar("_V")
+
+
+def _several(name: str, given: Sequence[_V]) -> tuple[_V, ...]:
+    try:
+        return tuple(given)
+    except TypeError:
+        raise UsageError(f"{name} is a {type(given).__name__}; expected a list") from None
+
+
+def _refuse_unbuilt(question: Question[Any], **given: object) -> None:
     """Refuse what a later version will do, so that nobody believes it was done."""
     defaults: dict[str, object] = {"samples": 1, "cache": None, "observers": (), "price": None}
     asked = [name for name, value in given.items() if value != defaults[name]]
-    built = {"confidence", "repair"}
-    for options in (decoding or Decoding(),):
-        plain = Decoding()
-        asked += [
-            f"Decoding({item.name}=...)"
-            for item in dataclasses.fields(options)
-            if item.name not in built and getattr(options, item.name) != getattr(plain, item.name)
-        ]
-    chosen = grounding or Grounding()
-    if chosen.fuzzy:
+    asked += [
+        f"Decoding({item.name}=...)"
+        for item in dataclasses.fields(Decoding)
+        if item.name not in ("confidence", "repair")
+        and getattr(question.decoding, item.name) != item.default
+    ]
+    if question.grounding.fuzzy:
         asked.append("Grounding(fuzzy=...)")
     if asked:
         raise UnsupportedError(

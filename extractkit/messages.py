@@ -6,6 +6,7 @@ Neighbours: `prompts` and `engine` build a ModelRequest; `providers` turn it int
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -26,6 +27,7 @@ __all__ = [
     "TokenAlternative",
     "TokenLogprob",
     "Usage",
+    "require_number",
 ]
 
 Role: TypeAlias = Literal["system", "user", "assistant"]
@@ -65,7 +67,7 @@ class Sampling:
         effort: Reasoning effort, in the provider's own word.
 
     Raises:
-        UsageError: If a number lies outside its range or is NaN.
+        UsageError: If a value is no number, lies outside its range or is NaN.
     """
 
     temperature: float | None = None
@@ -77,28 +79,57 @@ class Sampling:
     effort: str | None = None
 
     def __post_init__(self) -> None:
-        _require("temperature", self.temperature, "at least 0", low=0.0)
-        _require("top_p", self.top_p, "in (0, 1]", low=0.0, high=1.0, above=True)
-        _require("top_k", self.top_k, "at least 1", low=1)
-        _require("min_p", self.min_p, "in [0, 1]", low=0.0, high=1.0)
-        _require("seed", self.seed, "at least 0", low=0)
-        _require("max_output_tokens", self.max_output_tokens, "at least 1", low=1)
+        for name, low, high, whole in _SAMPLING_RANGES:
+            value = getattr(self, name)
+            if value is not None:
+                require_number("Sampling", name, value, low=low, high=high, whole=whole)
+        if self.top_p == 0:
+            raise UsageError("Sampling(top_p=0): expected a number above 0 and at most 1")
 
 
-def _require(
+_SAMPLING_RANGES = (
+    # name, lowest, highest, whole numbers only
+    ("temperature", 0, None, False),
+    ("top_p", 0, 1, False),
+    ("top_k", 1, None, True),
+    ("min_p", 0, 1, False),
+    ("seed", 0, None, True),
+    ("max_output_tokens", 1, None, True),
+)
+
+
+def require_number(
+    owner: str,
     name: str,
-    value: float | None,
-    legal: str,
+    value: Any,
     *,
     low: float,
-    high: float = float("inf"),
-    above: bool = False,
+    high: float | None = None,
+    whole: bool = False,
 ) -> None:
-    if value is None:
+    """Return if `value` is a finite number in [low, high].
+
+    Args:
+        owner: The class whose argument it is.
+        name: The argument's name.
+        value: What was given.
+        low: Lowest legal value.
+        high: Highest legal value; None for no limit.
+        whole: Whether only an int will do.
+
+    Raises:
+        UsageError: If it is anything else.
+    """
+    kinds = int if whole else int | float
+    if (
+        isinstance(value, kinds)
+        and not isinstance(value, bool)
+        and low <= value <= (high if high is not None else sys.float_info.max)
+    ):
         return
-    inside = low < value <= high if above else low <= value <= high
-    if not inside or value == float("inf"):
-        raise UsageError(f"Sampling({name}={value!r}): expected a number {legal}")
+    kind = "a whole number" if whole else "a number"
+    limits = f"at least {low}" if high is None else f"from {low} to {high}"
+    raise UsageError(f"{owner}({name}={value!r}): expected {kind} {limits}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -180,25 +180,39 @@ class _Outline:
         if kind == "string":
             return _string(schema)
         if kind in ("integer", "number"):
-            return kind + _range(schema, "minimum", "maximum")
+            return kind + _range(schema, "minimum", "maximum") + _number_limits(schema)
         return {"boolean": "true or false", "null": "null"}.get(kind, "any JSON value")
 
     def _object(self, schema: Mapping[str, Any], indent: str) -> str:
         inner = indent + "  "
-        lines = [
-            f"{inner}{_literal(name)}: {self._any(item, inner)}{_remark(item)}"
+        entries = [
+            (f"{_literal(name)}: {self._any(item, inner)}", _remark(item))
             for name, item in schema.get("properties", {}).items()
         ]
-        extra = schema.get("additionalProperties")
-        if is_object(extra) or (extra is None and not lines):
-            lines.append(f"{inner}any name: {self._any(extra, inner)}")
-        return "{\n" + ",\n".join(lines) + f"\n{indent}}}" if lines else "{}"
+        entries += [
+            (f"any name matching {pattern}: {self._any(item, inner)}", "")
+            for pattern, item in schema.get("patternProperties", {}).items()
+        ]
+        extra = schema.get("additionalProperties", not entries)
+        if extra is not False:
+            name = "any other name" if entries else "any name"
+            entries.append((f"{name}: {self._any(extra, inner)}", ""))
+        if not entries:
+            return "{}"
+        last = len(entries) - 1
+        lines = [
+            f"{inner}{entry}{',' if place < last else ''}{remark}"
+            for place, (entry, remark) in enumerate(entries)
+        ]
+        size = _range(schema, "minProperties", "maxProperties", " names")
+        return "{\n" + "\n".join(lines) + f"\n{indent}}}{size}"
 
     def _array(self, schema: Mapping[str, Any], indent: str) -> str:
         parts = [self._any(item, indent) for item in schema.get("prefixItems", ())]
-        if "items" in schema and schema["items"] is not False:
-            parts.append(f"{self._any(schema['items'], indent)}, ...")
-        return f"[{', '.join(parts)}]{_range(schema, 'minItems', 'maxItems', ' items')}"
+        if schema.get("items") is not False and ("items" in schema or not parts):
+            parts.append(f"{self._any(schema.get('items'), indent)}, ...")
+        alike = " (no two alike)" if schema.get("uniqueItems") else ""
+        return f"[{', '.join(parts)}]{_range(schema, 'minItems', 'maxItems', ' items')}{alike}"
 
     def _reference(self, reference: str, indent: str) -> str:
         name = reference.rsplit("/", 1)[-1]
@@ -240,6 +254,15 @@ def _range(schema: Mapping[str, Any], low: str, high: str, unit: str = "") -> st
     if most is None:
         return f" (at least {least}{unit})"
     return f" (at most {most}{unit})" if least is None else f" ({least} to {most}{unit})"
+
+
+def _number_limits(schema: Mapping[str, Any]) -> str:
+    said = (
+        ("exclusiveMinimum", "more than"),
+        ("exclusiveMaximum", "less than"),
+        ("multipleOf", "a multiple of"),
+    )
+    return "".join(f" ({words} {schema[key]})" for key, words in said if key in schema)
 
 
 def _remark(node: Any) -> str:

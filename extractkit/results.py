@@ -17,7 +17,7 @@ from functools import cache
 from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar
 
 import pydantic_core
-from pydantic import BeforeValidator, PlainSerializer, TypeAdapter
+from pydantic import BeforeValidator, PlainSerializer, PydanticUserError, TypeAdapter
 
 from extractkit.errors import (
     ExtractionError,
@@ -27,8 +27,8 @@ from extractkit.errors import (
     TruncatedError,
     UsageError,
 )
-from extractkit.messages import ModelResponse, StopReason, Usage
-from extractkit.paths import JsonValue, Pointer
+from extractkit.messages import ModelResponse, StopReason, Usage, require_number
+from extractkit.paths import JsonValue, Pointer, is_object
 
 __all__ = [
     "Attempt",
@@ -62,6 +62,19 @@ class Validity(IntEnum):
     CONSISTENT = 3
     GROUNDED = 4
     CORRECT = 5
+
+
+_E = TypeVar("_E", bound=Enum)
+
+
+def _checked(kind: type[_E], owner: str, name: str, value: Any) -> _E:
+    """Return the member of `kind` that `value` names."""
+    try:
+        return kind(value)
+    except ValueError:
+        raise UsageError(
+            f"{owner}({name}={value!r}): expected one of {', '.join(kind.__members__)}"
+        ) from None
 
 
 def _level(value: Any) -> Any:
@@ -114,6 +127,9 @@ class Finding:
         message: What was found, what was expected.
         severity: An "error" keeps the answer below `level`; a "warning" and a "note" do not.
         code: A short stable name of the rule, such as "bound_hit" or "duplicate_key".
+
+    Raises:
+        UsageError: If the level is none, or an error names the level NONE.
     """
 
     level: _Level
@@ -121,6 +137,12 @@ class Finding:
     message: str
     severity: Literal["error", "warning", "note"] = "error"
     code: str = ""
+
+    def __post_init__(self) -> None:
+        # A check of the caller's may give the level as a number; nothing may be lost by that.
+        object.__setattr__(self, "level", _checked(Validity, "Finding", "level", self.level))
+        if self.severity == "error" and self.level is Validity.NONE:
+            raise UsageError("Finding(level=NONE): an error keeps an answer below a level; name it")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,7 +270,7 @@ class Retry:
         max_wait_s: Longest single wait that a provider may ask for, in seconds.
 
     Raises:
-        UsageError: If a number is negative.
+        UsageError: If one is no number or negative.
     """
 
     answers: int = 2
@@ -256,9 +278,9 @@ class Retry:
     max_wait_s: float = 60.0
 
     def __post_init__(self) -> None:
-        for name in ("answers", "transport", "max_wait_s"):
-            if not getattr(self, name) >= 0:
-                raise UsageError(f"Retry({name}={getattr(self, name)!r}): expected at least 0")
+        require_number("Retry", "answers", self.answers, low=0, whole=True)
+        require_number("Retry", "transport", self.transport, low=0, whole=True)
+        require_number("Retry", "max_wait_s", self.max_wait_s, low=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -400,7 +422,7 @@ class ExtractionResult(Generic[T]):
         )
         more = f" (and {len(errors) - 5} more)" if len(errors) > 5 else ""
         return (
-            f"no answer of {len(self.attempts)} reached the required level; the best reached "
+            f"no answer of {len(self.attempts)} can be taken; the best reached "
             f"{self.validity.name}: {shown or 'no finding'}{more}"
         )
 
@@ -409,16 +431,22 @@ class ExtractionResult(Generic[T]):
 
         `value` is written for readers in other languages; `from_json` makes it anew from
         `document`.
+
+        Raises:
+            UsageError: If the value has something that JSON cannot say.
         """
-        record: dict[str, Any] = _adapter().dump_python(
-            dataclasses.replace(self, value=None), mode="json"
-        )
-        record["value"] = pydantic_core.to_jsonable_python(self.value, fallback=str)
-        return json.dumps(record, ensure_ascii=False, indent=indent)
+        try:
+            record: dict[str, Any] = _adapter().dump_python(
+                dataclasses.replace(self, value=None), mode="json"
+            )
+            record["value"] = pydantic_core.to_jsonable_python(self.value, fallback=str)
+            return json.dumps(record, ensure_ascii=False, indent=indent, allow_nan=False)
+        except (ValueError, RecursionError) as exc:
+            raise UsageError(f"this result cannot be written as JSON: {exc}") from exc
 
     @classmethod
     def from_json(cls, target: Any, text: str) -> ExtractionResult[Any]:
-        """Return the result that `to_json` wrote.
+        """Return the result that `to_json` wrote. The record is believed, not checked again.
 
         Args:
             target: The target of the extraction, for the type of the value.
@@ -429,15 +457,21 @@ class ExtractionResult(Generic[T]):
         """
         try:
             record = json.loads(text)
-            record["value"] = None
-            result: ExtractionResult[Any] = _adapter().validate_json(json.dumps(record))
-            if result.status is not Status.OK or isinstance(target, dict):
-                value = result.document if result.status is Status.OK else None
-            else:
-                value = TypeAdapter(target).validate_json(json.dumps(result.document))
-        except (ValueError, TypeError) as exc:
+            if not is_object(record):
+                raise UsageError(f"not a result: a JSON {type(record).__name__}, not an object")
+            result: ExtractionResult[Any] = _adapter().validate_json(
+                json.dumps({**record, "value": None})
+            )
+            value = _value_of(result, target)
+        except (ValueError, TypeError, RecursionError, NameError, PydanticUserError) as exc:
             raise UsageError(f"not a result of this target: {exc}") from exc
         return dataclasses.replace(result, value=value)
+
+
+def _value_of(result: ExtractionResult[Any], target: Any) -> Any:
+    if result.status is not Status.OK or isinstance(target, dict):
+        return result.document if result.status is Status.OK else None
+    return TypeAdapter(target).validate_json(json.dumps(result.document))
 
 
 _UNWRAP_ERRORS: Mapping[Status, type[ExtractionError]] = {

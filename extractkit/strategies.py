@@ -47,8 +47,8 @@ def choose(
     if isinstance(expressed, SchemaError) and wanted in _ENFORCING.values():
         raise expressed
     raise UnsupportedError(
-        f"strategy={wanted.value!r}: this provider cannot do that ({capabilities.source}); "
-        f"it can do {', '.join(repr(item.value) for item in possible)}"
+        f"strategy={wanted.value!r}: this model cannot be asked so; it can be asked by "
+        f"strategy {', '.join(repr(item.value) for item in possible)}"
     )
 
 

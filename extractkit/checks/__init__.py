@@ -143,12 +143,14 @@ def _outcome(
     wrong = _errors(findings, Validity.SCHEMA)
     inconsistent = len(_errors(findings, Validity.CONSISTENT))
     built = typed.built and not wrong
-    levels[Validity.SCHEMA] = LevelCount(
-        checked=_leaves(document), failed=len({item.path for item in wrong})
-    )
+    failed = len({item.path for item in wrong})
+    # A field that is missing is a place that was looked at, and no leaf.
+    levels[Validity.SCHEMA] = LevelCount(checked=max(_leaves(document), failed), failed=failed)
     ran = (0 if wrong else target.validators) + (checks if built else 0)
     levels[Validity.CONSISTENT] = LevelCount(
-        checked=ran, exempt=target.validators + checks - ran, failed=inconsistent
+        checked=max(ran, inconsistent),
+        exempt=target.validators + checks - ran,
+        failed=inconsistent,
     )
     validity = Validity.NONE
     for level in _LADDER:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
+from math import isinf
 from typing import Any, Final, TypeGuard, get_args
 
 from pydantic import TypeAdapter, ValidationError
@@ -19,13 +21,49 @@ from pydantic_core import ErrorDetails, core_schema
 
 from extractkit.checks._call import attempt, name_of, raised
 from extractkit.checks._words import shown
-from extractkit.paths import JsonValue, Pointer, is_array, is_object, join
+from extractkit.paths import JsonValue, Pointer, is_array, is_object, join, walk
 from extractkit.results import Finding, Validity
 
 __all__ = ["Typed", "count_validators", "validate"]
 
 _OWN_ERRORS: Final = frozenset({"value_error", "assertion_error"})
-_TYPE_ERRORS: Final = frozenset(get_args(core_schema.ErrorType)) - _OWN_ERRORS
+# What Pydantic's own types (networks, paths, colours, cards ...) raise beside the core's errors.
+_LIBRARY_ERRORS: Final = frozenset(
+    [
+        "base64_decode",
+        "byte_size",
+        "byte_size_unit",
+        "bytes_type",
+        "color_error",
+        "import_error",
+        "ip_any_address",
+        "ip_any_interface",
+        "ip_any_network",
+        "ip_v4_address",
+        "ip_v4_interface",
+        "ip_v4_network",
+        "ip_v6_address",
+        "ip_v6_interface",
+        "ip_v6_network",
+        "parent_does_not_exist",
+        "path_exists",
+        "path_not_directory",
+        "path_not_file",
+        "path_not_socket",
+        "path_type",
+        "pattern_bytes_type",
+        "pattern_regex",
+        "pattern_str_type",
+        "pattern_type",
+        "payment_card_number_brand",
+        "payment_card_number_digits",
+        "payment_card_number_luhn",
+        "sequence_str",
+        "zoneinfo_str",
+    ]
+)
+_TYPE_ERRORS: Final = (frozenset(get_args(core_schema.ErrorType)) | _LIBRARY_ERRORS) - _OWN_ERRORS
+_BEYOND_FLOATS: Final = re.compile(r"\d{309}")
 _NOT_VALIDATION: Final = ("metadata", "serialization")
 _LIBRARIES: Final = ("pydantic", "pydantic_core", "pydantic_extra_types", "extractkit")
 
@@ -67,7 +105,7 @@ def validate(
     if not told:
         strict = attempt(lambda: adapter.validate_json(text, strict=True))
         if not isinstance(strict, Exception):
-            return Typed(value=strict, built=True)
+            return _finite(Typed(value=strict, built=True), text, adapter)
         refused = _findings(strict, document, adapter, told)
         if all(item.level is Validity.CONSISTENT for item in refused):
             return Typed(findings=tuple(refused))
@@ -75,7 +113,24 @@ def validate(
     if isinstance(lax, Exception):
         return Typed(findings=tuple(_findings(lax, document, adapter, told)))
     changed = tuple(_coerced(item) for item in refused if item.level is Validity.SCHEMA)
-    return Typed(value=lax, built=True, findings=changed)
+    return _finite(Typed(value=lax, built=True, findings=changed), text, adapter)
+
+
+def _finite(typed: Typed, text: str, adapter: TypeAdapter[Any]) -> Typed:
+    """Return `typed`, or an error where an integer too large for a float became infinite."""
+    if not _BEYOND_FLOATS.search(text):
+        return typed
+    written = adapter.dump_python(typed.value, mode="json", by_alias=True, warnings=False)
+    infinite = [
+        pointer for pointer, value in walk(written) if isinstance(value, float) and isinf(value)
+    ]
+    if not infinite:
+        return typed
+    findings = tuple(
+        _finding(Validity.SCHEMA, pointer, "the number is too large for a float", "not_finite")
+        for pointer in infinite
+    )
+    return Typed(findings=(*typed.findings, *findings))
 
 
 def _coerced(item: Finding) -> Finding:

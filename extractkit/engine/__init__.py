@@ -7,6 +7,7 @@ function that it is given. Neighbours: `api` starts it, a Provider answers its c
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from extractkit.engine.conclusion import conclude
 from extractkit.engine.judge import Judged, judge
 from extractkit.engine.question import Question
 from extractkit.engine.setup import Setup, prepare
-from extractkit.errors import DeadlineExceededError, ExtractkitError
+from extractkit.errors import DeadlineExceededError, ExtractkitError, MalformedResponseError
 from extractkit.messages import Capabilities, ModelRequest, ModelResponse, Provider, StopReason
 from extractkit.results import ExtractionResult, Status
 
@@ -67,7 +68,11 @@ async def adrive(flow: Flow[T], provider: Provider) -> ExtractionResult[T]:
         call = next(flow)
         while True:
             try:
-                response = await provider.acomplete(call.request, timeout_s=call.timeout_s)
+                async with asyncio.timeout(call.timeout_s):
+                    response = await provider.acomplete(call.request, timeout_s=call.timeout_s)
+            except TimeoutError:
+                # A provider should keep the time itself; one that does not is cut off here.
+                call = flow.throw(DeadlineExceededError("the provider did not answer in time"))
             except ExtractkitError as error:
                 call = flow.throw(error)
             else:
@@ -92,6 +97,7 @@ def extract_flow(
         UsageError: If the question cannot be put as written; before any call.
         DeadlineExceededError: If `timeout_s` ended before the first answer.
         ProviderError: If a call failed.
+        MalformedResponseError: If an answer is no text that can be encoded.
     """
     deadline = None if question.timeout_s is None else clock() + question.timeout_s
     setup = prepare(question, capabilities)
@@ -108,6 +114,7 @@ def extract_flow(
                     timeout_s=question.timeout_s,
                 ) from error
             return conclude(setup, provider, judged, note="the time ended before another answer")
+        _require_text(response, provider)
         judged.append(judge(setup, response, seconds=clock() - began))
         if not _can_help(setup, judged):
             return conclude(setup, provider, judged)
@@ -127,6 +134,18 @@ def _can_help(setup: Setup[T], judged: Sequence[Judged[T]]) -> bool:
     if len(judged) > setup.question.retry.answers:
         return False
     return all(last.response.text != earlier.response.text for earlier in judged[:-1])
+
+
+def _require_text(response: ModelResponse, provider: str) -> None:
+    try:
+        response.text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise MalformedResponseError(
+            f"character {error.start} of the answer is a lone surrogate, which no encoding can "
+            "carry; the provider must decode what it receives",
+            provider=provider,
+            model=response.model,
+        ) from None
 
 
 def _left(deadline: float | None, now: float) -> float | None:

@@ -58,7 +58,7 @@ def conclude(
         confidence=_confidence(best.document),
         strategy=setup.plan.strategy,
         strategy_reason=setup.plan.reason,
-        refusal=best.response.refusal,
+        refusal=_refusal(best),
         stop_reason=best.response.stop,
         partial=best.partial,
         usage=usage,
@@ -66,6 +66,13 @@ def conclude(
         raw=best.response,
         provenance=_provenance(setup, provider, best.response),
     )
+
+
+def _refusal(judged: Judged[Any]) -> str | None:
+    """Return the model's words where it declined; some providers send them as the answer."""
+    if judged.status is not Status.REFUSED:
+        return None
+    return judged.response.refusal or judged.response.text or None
 
 
 def _rank(judged: Judged[Any]) -> tuple[int, int]:

@@ -56,6 +56,12 @@ _ENDINGS = {
     StopReason.REFUSAL: Status.REFUSED,
     StopReason.CONTENT_FILTER: Status.FILTERED,
 }
+_ENDING_WORDS = {
+    Status.TRUNCATED: "the answer was cut off",
+    Status.REFUSED: "the model declined",
+    Status.FILTERED: "a content filter withheld the answer",
+    Status.INVALID: "the model did not finish its answer",
+}
 
 
 def judge(setup: Setup[T], response: ModelResponse, *, seconds: float) -> Judged[T]:
@@ -66,7 +72,7 @@ def judge(setup: Setup[T], response: ModelResponse, *, seconds: float) -> Judged
         response: What came back.
         seconds: Wall time that it took.
     """
-    if response.refusal is not None:
+    if response.refusal:
         return _judge_unfinished(setup, response, Status.REFUSED, seconds)
     if response.stop is not StopReason.STOP:
         ending = _ENDINGS.get(response.stop, Status.INVALID)
@@ -82,11 +88,11 @@ def _judge_unfinished(
     finding = Finding(
         level=Validity.SCHEMA,
         path="",
-        message=f"the model did not finish its answer ({detail}); it is not known to be whole",
+        message=f"{_ENDING_WORDS[status]} ({detail}); what came is not known to be whole",
         code=status.value if status is not Status.INVALID else "unclean_stop",
     )
     validity = Validity.SYNTAX if parsed.ok else Validity.NONE
-    findings = (*parsed.findings, finding) if parsed.ok else (finding,)
+    findings = (finding, *parsed.findings)
     return Judged(
         response=response,
         status=status,

@@ -5,14 +5,16 @@ Neighbours: `api` makes a Question, `setup` decides how it is put.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, cast
 
 from extractkit.checks import Check
-from extractkit.messages import Sampling
+from extractkit.errors import UsageError
+from extractkit.messages import Sampling, require_number
 from extractkit.results import Decoding, Example, Grounding, Retry, Strategy, Validity
 
-__all__ = ["Question"]
+__all__ = ["Question", "require_encodable"]
 
 T = TypeVar("T")
 
@@ -22,6 +24,9 @@ class Question(Generic[T]):
     """Everything that one extraction is about, except who answers it.
 
     The fields are the arguments of `extract`; see there.
+
+    Raises:
+        UsageError: If an argument is of the wrong kind or out of its range.
     """
 
     target: Any
@@ -36,3 +41,65 @@ class Question(Generic[T]):
     grounding: Grounding = Grounding()
     retry: Retry = Retry()
     timeout_s: float | None = 120.0
+
+    def __post_init__(self) -> None:
+        _require_timeout(self.timeout_s)
+        for name, kind in _KINDS.items():
+            if not isinstance(getattr(self, name), kind):
+                raise _wrong(name, getattr(self, name), kind.__name__)
+        if self.instructions is not None:
+            if not isinstance(cast("object", self.instructions), str):
+                raise _wrong("instructions", self.instructions, "str or None")
+            require_encodable("instructions", self.instructions)
+        _require_items(self.examples, self.checks)
+        if self.require not in _LEVELS:
+            raise UsageError(
+                f"require={self.require!r}: expected SCHEMA, CONSISTENT or GROUNDED of Validity "
+                "(below SCHEMA there is no value; CORRECT is for an evaluation against labels)"
+            )
+
+
+_KINDS: Final[dict[str, type]] = {
+    "sampling": Sampling,
+    "decoding": Decoding,
+    "grounding": Grounding,
+    "retry": Retry,
+}
+_LEVELS: Final = (Validity.SCHEMA, Validity.CONSISTENT, Validity.GROUNDED)
+
+
+def _require_timeout(timeout_s: float | None) -> None:
+    if timeout_s is None:
+        return
+    require_number("extract", "timeout_s", timeout_s, low=0)
+    if not timeout_s:
+        raise UsageError("timeout_s=0: expected seconds above 0, or None for no limit")
+
+
+def _require_items(examples: Sequence[object], checks: Sequence[object]) -> None:
+    for position, example in enumerate(examples):
+        if not isinstance(example, Example):
+            raise _wrong(f"examples[{position}]", example, "Example(text=..., value=...)")
+    for position, check in enumerate(checks):
+        if not callable(check):
+            raise _wrong(f"checks[{position}]", check, "a callable over a CheckContext")
+
+
+def _wrong(name: str, value: object, expected: str) -> UsageError:
+    return UsageError(f"{name} is a {type(value).__name__}; expected {expected}")
+
+
+def require_encodable(name: str, text: str) -> None:
+    """Return if every character of `text` can be sent.
+
+    Raises:
+        UsageError: If one is a lone surrogate.
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise UsageError(
+            f"{name}[{error.start}] is a lone surrogate (U+{ord(text[error.start]):04X}), which no "
+            "encoding can carry; decode the source with errors='replace' instead of "
+            "'surrogateescape'"
+        ) from None

@@ -10,8 +10,8 @@ from typing import Any, Generic, TypeVar
 
 import pydantic_core
 
-from extractkit import prompts, strategies
-from extractkit.engine.question import Question
+from extractkit import checks, prompts, strategies
+from extractkit.engine.question import Question, require_encodable
 from extractkit.errors import SchemaError, UsageError
 from extractkit.messages import Capabilities, Constraint, ModelRequest
 from extractkit.paths import JsonValue
@@ -43,11 +43,6 @@ def prepare(question: Question[T], capabilities: Capabilities) -> Setup[T]:
         UnsupportedError: If the provider cannot do what was wished.
     """
     _check_text(question.text)
-    if question.require not in (Validity.SCHEMA, Validity.CONSISTENT, Validity.GROUNDED):
-        raise UsageError(
-            f"require={question.require!r}: expected SCHEMA, CONSISTENT or GROUNDED (below SCHEMA "
-            "there is no value; CORRECT is for an evaluation against labels to say)"
-        )
     expressed = _express(question.target, capabilities)
     plan = strategies.choose(expressed, capabilities, question.strategy)
     compiled = (
@@ -79,14 +74,7 @@ def _check_text(text: Any) -> None:
         )
     if not text.strip():
         raise UsageError("text is empty: there is nothing to extract from")
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise UsageError(
-            f"text[{error.start}] is a lone surrogate (U+{ord(text[error.start]):04X}), which no "
-            "encoding can carry; decode the source with errors='replace' instead of "
-            "'surrogateescape'"
-        ) from None
+    require_encodable("text", text)
 
 
 def _express(target: Any, capabilities: Capabilities) -> CompiledSchema | SchemaError | None:
@@ -114,14 +102,28 @@ def _constraint(
 
 
 def _example(compiled: CompiledSchema, position: int, example: Example) -> tuple[str, JsonValue]:
+    """Return the text and the answer as the model would have to give it."""
     where = f"examples[{position}]"
+    _check_text(example.text)
     try:
-        _check_text(example.text)
-        if compiled.adapter is None:
-            document: JsonValue = pydantic_core.to_jsonable_python(example.value)
-        else:
-            value = compiled.adapter.validate_python(example.value)
-            document = compiled.adapter.dump_python(value, mode="json", by_alias=True)
+        document: JsonValue = _as_document(compiled, example.value)
     except (ValueError, TypeError) as error:
         raise UsageError(f"{where} does not fit the target: {error}") from error
+    outcome = checks.run(compiled, document, text=example.text)
+    if outcome.validity < Validity.SCHEMA:
+        said = next(item for item in outcome.findings if item.severity == "error")
+        raise UsageError(
+            f"{where} is no answer that the target takes: {said.path or '(root)'}: {said.message}; "
+            "give the value as the JSON that the model should write"
+        )
     return example.text, compiled.lower(document)
+
+
+def _as_document(compiled: CompiledSchema, value: Any) -> JsonValue:
+    """Return `value` as plain JSON: as it is, or as the target writes an instance."""
+    if compiled.adapter is None or isinstance(value, dict | list | str | int | float | None):
+        return pydantic_core.to_jsonable_python(value)
+    instance = compiled.adapter.validate_python(value)
+    return compiled.adapter.dump_python(
+        instance, mode="json", by_alias=True, round_trip=True, warnings="error"
+    )

@@ -18,8 +18,9 @@ from typing import Final, Literal, NoReturn, TypeAlias
 from extractkit.paths import JsonValue, Pointer, is_array, is_object, join
 from extractkit.results import FieldState, Finding, PartialResult, Validity
 
-MAX_DEPTH: Final = 1000
-"""Arrays and objects may stand inside each other this deep."""
+MAX_DEPTH: Final = 200
+"""Arrays and objects may stand inside each other this deep: no deeper than Pydantic reads and
+writes, so that every answer that parses can be judged and every result be stored."""
 
 MAX_DIGITS: Final = 4300
 """Digits that an integer may have; beyond, Python's conversion is no longer linear."""

@@ -6,6 +6,7 @@ Neighbours: `api` resolves a model here; the engine knows providers only as the 
 
 from __future__ import annotations
 
+import inspect
 import os
 import threading
 import warnings
@@ -87,5 +88,14 @@ def _warn_once() -> None:
     warnings.warn(
         "no model was named: answering with the embedded SmolLM2-135M-Instruct, a small "
         "demonstration model that is often wrong; name one with model=... or EXTRACTKIT_MODEL",
-        stacklevel=2,
+        stacklevel=_depth_of_caller(),
     )
+
+
+def _depth_of_caller() -> int:
+    """Return the stacklevel at which a warning of `_warn_once` points out of the package."""
+    frame = inspect.currentframe()
+    depth = 0
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "extractkit":
+        frame, depth = frame.f_back, depth + 1
+    return depth

@@ -30,7 +30,7 @@ TEXTS = ["Ann Lee, 41, lives in Oslo. She is a member since May, level high.",
 """
 INVOICE = """
 from extractkit.cli._invoices import Invoice as Target, generate
-TEXTS = [generate(seed)[0] for seed in (3, 4)]
+TEXTS = [generate(seed).text for seed in (3, 4)]
 """
 PROGRAM = """
 import json, os, sys, time, warnings

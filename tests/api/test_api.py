@@ -75,6 +75,34 @@ def test_an_option_that_is_not_built_is_refused_and_not_ignored(
         Extractor(Note, model=FakeProvider([]), **options)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"require": "schema"},
+        {"require": 7},
+        {"timeout_s": "x"},
+        {"instructions": 5},
+        {"instructions": "a\ud800"},
+        {"examples": [("a", 1)]},
+        {"examples": 3},
+        {"sampling": {"temperature": 1}},
+        {"decoding": True},
+        {"grounding": "de"},
+        {"retry": 3},
+        {"checks": [1]},
+        {"checks": print},
+    ],
+    ids=str,
+)
+def test_an_argument_of_the_wrong_kind_is_refused_by_name_before_any_request(
+    options: dict[str, Any],
+) -> None:
+    provider = FakeProvider([])
+    with pytest.raises(UsageError, match=next(iter(options))):
+        extract(Note, TEXT, model=provider, **options)
+    assert provider.requests == []
+
+
 @pytest.mark.parametrize("timeout_s", [0, -1, float("nan")])
 def test_a_timeout_is_above_zero(timeout_s: float) -> None:
     with pytest.raises(UsageError, match="timeout_s"):
@@ -111,8 +139,9 @@ def test_the_demonstration_model_is_warned_of_once(monkeypatch: pytest.MonkeyPat
     import threading
 
     monkeypatch.setattr(providers, "_warned", threading.Event())
-    with pytest.warns(UserWarning, match="small demonstration model"):
-        resolve(None)
+    with pytest.warns(UserWarning, match="small demonstration model") as caught:
+        Extractor(Note)
+    assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         resolve(None)

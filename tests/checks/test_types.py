@@ -17,6 +17,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    IPvAnyAddress,
     TypeAdapter,
     ValidationInfo,
     field_validator,
@@ -26,7 +27,7 @@ from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
 from extractkit import paths
-from extractkit.checks._types import count_validators
+from extractkit.checks._types import count_validators, validate
 from extractkit.results import LevelCount, Validity
 from tests.checks.test_levels import check, errors
 
@@ -260,3 +261,30 @@ def test_any_document_ends_in_a_value_or_in_errors_that_point_into_it(document: 
     for item in outcome.findings:
         if item.code not in ("required", "missing"):
             paths.get(document, item.path)
+
+
+@pytest.mark.parametrize(
+    ("target", "document", "fits"),
+    [
+        (float, 10**400, False),
+        (list[float], [1.5, -(10**309)], False),
+        (int, 10**400, True),
+        (float, 10**300, True),
+    ],
+    ids=["float", "in a list", "int", "large float"],
+)
+def test_a_number_too_large_for_its_float_is_an_error_and_never_infinite(
+    target: Any, document: Any, fits: bool
+) -> None:
+    typed = validate(TypeAdapter(target), document)
+    assert typed.built is fits
+    assert [item.code for item in typed.findings] == ([] if fits else ["not_finite"])
+
+
+class Host(BaseModel):
+    address: IPvAnyAddress
+
+
+def test_what_pydantics_own_types_refuse_counts_at_schema() -> None:
+    typed = validate(TypeAdapter(Host), {"address": "hello"})
+    assert [(item.level, item.path) for item in typed.findings] == [(Validity.SCHEMA, "/address")]

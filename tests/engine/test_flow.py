@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 import pytest
-from pydantic import BaseModel, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from extractkit import (
     Decoding,
@@ -24,6 +24,7 @@ from extractkit.engine import Question, adrive, conclusion, drive, extract_flow,
 from extractkit.errors import (
     ConnectError,
     DeadlineExceededError,
+    MalformedResponseError,
     SchemaError,
     ServerError,
     UsageError,
@@ -254,8 +255,22 @@ def test_examples_are_checked_against_the_target_before_anything_is_sent() -> No
     good = Example(text="Bo: 2", value=Order(buyer="Bo", count=2))
     _, provider = ask([GOOD], examples=(good,))
     assert '"buyer": "Bo"' in provider.requests[0].messages[2].content
-    with pytest.raises(UsageError, match=r"examples\[0\] does not fit"):
-        ask([GOOD], examples=(Example(text="Bo: 2", value={"buyer": 2}),))
+    for wrong in ({"buyer": 2}, 7, Order.model_construct(buyer=3, count=2)):
+        with pytest.raises(UsageError, match=r"examples\[0\]"):
+            ask([GOOD], examples=(Example(text="Bo: 2", value=wrong),))
+
+
+class Renamed(BaseModel):
+    model_config = ConfigDict(validate_by_name=True)
+
+    inner: int = Field(validation_alias="vy", serialization_alias="sy")
+
+
+def test_an_example_is_shown_as_the_model_has_to_write_it_or_refused() -> None:
+    _, provider = ask(['{"vy": 3}'], target=Renamed, examples=(Example(text="a", value={"vy": 1}),))
+    assert provider.requests[0].messages[2].content == '{"vy": 1}'
+    with pytest.raises(UsageError, match="the JSON that the model should write"):
+        ask(['{"vy": 3}'], target=Renamed, examples=(Example(text="a", value=Renamed(inner=1)),))
 
 
 def test_a_provider_error_goes_through_and_names_itself() -> None:
@@ -418,3 +433,57 @@ def test_examples_of_a_json_schema_target_are_plain_json() -> None:
     assert provider.requests[0].messages[2].content == '{"n": 1}'
     with pytest.raises(UsageError, match=r"examples\[0\]"):
         ask(['{"n": 3}'], target=schema, examples=(Example(text="one", value={"n": object()}),))
+
+
+def test_a_refusal_sent_as_the_answer_is_still_told_in_words() -> None:
+    result, _ = ask([ModelResponse(text="Sorry, no.", stop=StopReason.REFUSAL)])
+    assert result.refusal == "Sorry, no."
+    assert any("declined" in finding.message for finding in result.findings)
+
+
+def test_an_empty_refusal_is_none() -> None:
+    result, _ = ask([ModelResponse(text=GOOD, stop=StopReason.STOP, refusal="")])
+    assert result.status is Status.OK
+
+
+def test_what_is_wrong_with_a_cut_answer_is_among_the_findings() -> None:
+    result, _ = ask([ModelResponse(text='{"buyer": "I', stop=StopReason.LENGTH)])
+    assert [finding.level for finding in result.findings] == [Validity.SCHEMA, Validity.SYNTAX]
+
+
+def test_an_answer_that_no_encoding_can_carry_is_the_providers_fault() -> None:
+    with pytest.raises(MalformedResponseError, match="character 1 of the answer"):
+        ask(["x\ud83e"])
+
+
+def test_a_provider_that_forgets_the_time_is_cut_off_on_an_event_loop() -> None:
+    class Slow(FakeProvider):
+        async def acomplete(
+            self, request: ModelRequest, *, timeout_s: float | None = None
+        ) -> ModelResponse:
+            await asyncio.sleep(60)
+            raise AssertionError
+
+    async def in_a_loop() -> None:
+        provider = Slow([])
+        question: Question[Any] = Question(target=Order, text=TEXT, timeout_s=0.05)
+        await adrive(flow_of(question, provider), provider)
+
+    with pytest.raises(DeadlineExceededError, match=r"timeout_s=0\.05"):
+        asyncio.run(in_a_loop())
+
+
+def test_a_level_given_as_a_number_counts_as_that_level() -> None:
+    def check(context: CheckContext) -> list[Finding]:
+        return [Finding(level=3, path="", message="bad")]  # type: ignore[arg-type]  # the point
+
+    result, _ = ask([GOOD], checks=(check,), retry=Retry(answers=0))
+    assert result.validity is Validity.SCHEMA
+    assert ExtractionResult.from_json(Order, result.to_json()) == result
+
+
+def test_an_error_at_no_level_is_refused_where_it_is_made() -> None:
+    with pytest.raises(UsageError, match="name it"):
+        Finding(level=Validity.NONE, path="", message="bad")
+    with pytest.raises(UsageError, match="expected one of"):
+        Finding(level=9, path="", message="bad")  # type: ignore[arg-type]  # the point

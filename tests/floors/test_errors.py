@@ -23,5 +23,5 @@ def test_a_missing_package_names_the_install_line() -> None:
     error = errors.MissingDependencyError.for_feature(
         "the local model", package="numpy", extra="local"
     )
-    assert 'pip install "extractkit[local]"' in error.message
+    assert 'pip install ".[local]"' in error.message
     assert (error.package, error.extra) == ("numpy", "local")

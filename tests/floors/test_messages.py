@@ -24,6 +24,11 @@ from extractkit.messages import Usage
         {"min_p": 1.5},
         {"seed": -1},
         {"max_output_tokens": 0},
+        {"max_output_tokens": True},
+        {"max_output_tokens": 50.5},
+        {"seed": "a"},
+        {"seed": 1.5},
+        {"temperature": "hot"},
     ],
     ids=str,
 )

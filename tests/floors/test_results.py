@@ -110,10 +110,23 @@ def test_the_value_of_a_json_schema_target_is_the_document() -> None:
     assert ExtractionResult.from_json({"type": "object"}, result.to_json()).value == {"a": 1}
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"value": 1}'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "null", "{}", '{"value": 1}', "[" * 100_000, Parcel, None], ids=repr
+)
 def test_a_text_that_is_no_result_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="not a result"):
         ExtractionResult.from_json(Parcel, text)
+
+
+@pytest.mark.parametrize("target", [object(), "Nowhere", range])
+def test_a_target_that_is_no_type_is_refused_when_reading(target: Any) -> None:
+    with pytest.raises(UsageError, match="not a result"):
+        ExtractionResult.from_json(target, a_result().to_json())
+
+
+def test_a_value_that_json_cannot_say_is_not_written() -> None:
+    with pytest.raises(UsageError, match="cannot be written"):
+        a_result(value=float("inf")).to_json()
 
 
 def test_a_result_cannot_be_changed() -> None:

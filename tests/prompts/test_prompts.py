@@ -53,7 +53,7 @@ def test_the_outline_names_every_field_with_type_limits_and_description() -> Non
     assert '"number": string matching ^[A-Z]+$ or null' in form
     assert '"day": date YYYY-MM-DD or null' in form
     assert '"goods" or "work" or "unknown"' in form
-    assert '"what": string  // as it is printed' in form
+    assert '"what": string,  // as it is printed' in form
     assert '"count": integer (1 to 9)' in form
     assert "(at most 3 items)" in form
     assert '"paid": true or false' in form
@@ -73,6 +73,31 @@ def test_a_definition_inside_itself_is_named_and_not_written_for_ever() -> None:
         ({"type": ["string", "null"]}, "string or null"),
         ({"type": "object"}, "{\n  any name: any JSON value\n}"),
         ({"type": "object", "additionalProperties": False}, "{}"),
+        (
+            {"patternProperties": {"^a": {"type": "integer"}}, "additionalProperties": False}
+            | {"type": "object", "minProperties": 1},
+            "{\n  any name matching ^a: integer\n} (at least 1 names)",
+        ),
+        (
+            {"properties": {"a": {"type": "null"}}, "additionalProperties": True},
+            '{\n  "a": null,\n  any other name: any JSON value\n}',
+        ),
+        (
+            {
+                "properties": {
+                    "a": {"type": "integer", "description": "one"},
+                    "b": {"type": "string", "description": "two"},
+                },
+                "additionalProperties": False,
+            },
+            '{\n  "a": integer,  // one\n  "b": string  // two\n}',
+        ),
+        ({"type": "integer", "exclusiveMinimum": 0}, "integer (more than 0)"),
+        (
+            {"type": "number", "exclusiveMaximum": 9, "multipleOf": 0.5},
+            "number (less than 9) (a multiple of 0.5)",
+        ),
+        ({"type": "array", "uniqueItems": True}, "[any JSON value, ...] (no two alike)"),
         ({"type": "string", "minLength": 2}, "string (at least 2 characters)"),
         ({"allOf": [{"type": "string"}, {"type": "string"}]}, "string and string"),
         ({"$ref": "#/$defs/a~1b", "$defs": {"a/b": {"type": "boolean"}}}, "true or false"),
