@@ -118,10 +118,13 @@ class MissingDependencyError(ExtractkitError, ImportError):
 
     @classmethod
     def for_feature(cls, feature: str, *, package: str, extra: str) -> MissingDependencyError:
-        """Return the error for `feature`, with the install line in its message."""
+        """Return the error for `feature`, with the install line in its message.
+
+        The line names no distribution: an index may have another one of the same name.
+        """
         return cls(
-            f"{feature} needs the package {package!r}, which is not installed; "
-            f'install it with: pip install "extractkit[{extra}]"',
+            f"{feature} needs the package {package!r}, which is not installed; install this "
+            f'library with its extra {extra!r}, in a checkout of it: pip install ".[{extra}]"',
             feature=feature,
             package=package,
             extra=extra,

@@ -28,10 +28,7 @@ EngineName: TypeAlias = Literal["auto", "libllama", "numpy"]
 
 _ENGINES = ("auto", "libllama", "numpy")
 _EMBEDDED = "SmolLM2-135M-Instruct"
-_SOURCE = (
-    "llguidance 1.9 through Outlines 1.3: masks every token; recorded log-probabilities are "
-    "exact (this package's own loop; measured 2026-11-30)"
-)
+_SOURCE = "measured with llguidance 1.9 and Outlines 1.3 on 2026-11-30"
 
 
 class Local:
@@ -49,10 +46,11 @@ class Local:
         engine: "libllama" (llama.cpp's library), "numpy" (slow, needs no library), or "auto" for
             the first of them that works.
         context_tokens: Prompt and answer together, at least 1; None for the engine's default.
-        threads: Threads that compute, at least 1. On small busy machines one is fastest.
+        threads: Threads that compute, from 1 to the number of processors (os.cpu_count()). On
+            small busy machines one is fastest.
 
     Raises:
-        UsageError: If an argument is out of range.
+        UsageError: If an argument is out of range or no whole number.
     """
 
     def __init__(
@@ -65,9 +63,12 @@ class Local:
     ) -> None:
         if engine not in _ENGINES:
             raise UsageError(f"Local(engine={engine!r}): expected one of {', '.join(_ENGINES)}")
-        for name, value in (("context_tokens", context_tokens), ("threads", threads)):
-            if value is not None and value < 1:
-                raise UsageError(f"Local({name}={value}): expected at least 1")
+        if context_tokens is not None:
+            _require_count("context_tokens", context_tokens, "at least 1")
+        processors = os.cpu_count() or 1
+        # Far more threads than processors take minutes to start, or end the process.
+        legal = f"from 1 to {processors}, the number of processors of this machine"
+        _require_count("threads", threads, legal, most=processors)
         self._model = None if model is None else str(model)
         self._engine: EngineName = engine
         self._context_tokens = context_tokens
@@ -253,6 +254,12 @@ def _unpickle(
     model: str | None, engine: EngineName, context_tokens: int | None, threads: int
 ) -> Local:
     return Local(model, engine=engine, context_tokens=context_tokens, threads=threads)
+
+
+def _require_count(name: str, value: object, legal: str, *, most: float = float("inf")) -> None:
+    # True would count as 1.
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+        raise UsageError(f"Local({name}={value!r}): expected a whole number {legal}")
 
 
 def _refuse_unsupported(request: ModelRequest) -> None:

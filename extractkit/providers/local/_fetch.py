@@ -25,14 +25,10 @@ from extractkit.errors import (
     RequestTimeoutError,
 )
 
-__all__ = ["PREFIX", "fetch", "malformed", "remove_stale"]
-
-PREFIX = "pull-"
-"""Scratch folders in the cache start with this."""
+__all__ = ["fetch", "malformed"]
 
 _LOOK_S = 0.1  # between two looks at how much has arrived
 _STALLED_S = 180.0  # the installers' own retries take less
-_STALE_S = 86_400.0
 _LAST_LINES = 6
 _BLOCK = 1 << 20
 _CREDENTIALS = re.compile(r"(\w+://)[^/@\s]+@")
@@ -86,17 +82,6 @@ def malformed(what: str) -> MalformedResponseError:
         f"{what}; try again, and check which package index pip uses (pip config list)",
         provider="local",
     )
-
-
-def remove_stale(folder: Path) -> None:
-    """Remove scratch folders in `folder` that a killed process left a day ago or more."""
-    for path in folder.glob(f"{PREFIX}*"):
-        try:
-            stale = time.time() - path.stat().st_mtime > _STALE_S
-        except OSError:  # its own process has just removed it
-            continue
-        if stale:
-            shutil.rmtree(path, ignore_errors=True)
 
 
 def _command(requirement: str, into: Path) -> list[str]:

@@ -106,8 +106,8 @@ def read_gguf(path: Path) -> Gguf:
         magic = file.read(8)
         if magic[:4] != b"GGUF" or len(magic) < 8:
             raise UsageError(
-                f"{path} is not a GGUF file: it starts with {magic[:4]!r} where b'GGUF' was "
-                "expected; give the path of a model in GGUF form"
+                f"{path} is not a GGUF file: it {_beginning(magic[:4])}, where the four letters "
+                "GGUF were expected; give the path of a model in GGUF form"
             )
         version = int.from_bytes(magic[4:], "little")
         if version not in (2, 3):
@@ -124,10 +124,21 @@ def read_gguf(path: Path) -> Gguf:
                 ) from error
             if head.length > len(data):
                 raise UsageError(
-                    f"{path} is cut short: it has {len(data)} bytes and its tensors need "
-                    f"{head.length}; fetch the file again"
+                    f"{path} is cut short: it has {len(data):,} bytes and its tensors need "
+                    f"{head.length:,}; fetch the file again"
                 )
     return head
+
+
+def _beginning(start: bytes) -> str:
+    """Return in words how a file begins."""
+    if not start:
+        return "is empty"
+    if start == b"GGUF":
+        return "ends after its first letters"
+    if start.isascii() and start.decode("ascii").isprintable():
+        return f'starts with the letters "{start.decode("ascii")}"'
+    return f"starts with the bytes {start.hex(' ')}"
 
 
 def _read_head(path: Path, data: mmap.mmap) -> Gguf:

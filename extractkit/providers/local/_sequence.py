@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from extractkit.errors import UsageError
 
-__all__ = ["Sequence", "utf8"]
+__all__ = ["Sequence", "longer_context", "utf8"]
 
 
 class Sequence:
@@ -62,9 +62,8 @@ class Sequence:
         if whole > self.context_tokens:
             raise UsageError(
                 f"the sequence would have {whole} tokens ({len(self._past)} evaluated and "
-                f"{len(tokens)} more), and the context has {self.context_tokens}; shorten the "
-                "text, or raise context_tokens (this model was trained for "
-                f"{self.trained})"
+                f"{len(tokens)} more), and the context has {self.context_tokens}; "
+                f"{longer_context(whole, self.trained)}"
             )
         ids = np.asarray(tokens, dtype=np.int32)
         if ids.min() < 0 or ids.max() >= self._vocabulary_size:
@@ -105,6 +104,16 @@ class Sequence:
         """Refuse every later use."""
         self._past.clear()
         self._open = False
+
+
+def longer_context(needed: int, trained: int) -> str:
+    """Return what to do where a prompt and its answer need `needed` tokens of context."""
+    if needed <= trained:
+        return f"shorten the text, or set Local(context_tokens=...) to at least {needed}"
+    return (
+        "shorten the text, or split it into several calls, or use a model with a longer context "
+        f"(this one was trained for {trained} tokens)"
+    )
 
 
 def utf8(text: str) -> bytes:

@@ -21,6 +21,7 @@ from extractkit.providers.local._constraint import GrammarCompiler
 from extractkit.providers.local._decoding import Decoded, PromptMemory, decode, text_of
 from extractkit.providers.local._engine import Engine
 from extractkit.providers.local._sampling import Sampler
+from extractkit.providers.local._sequence import longer_context
 from extractkit.providers.local._waiting import Patience
 
 __all__ = ["Lease", "Session", "lease"]
@@ -97,17 +98,25 @@ class Session:
         context = self.engine.context_tokens
         wanted = request.sampling.max_output_tokens or _DEFAULT_OUTPUT_TOKENS
         minimal = self._minimal(request)
-        if minimal > wanted:
+        trained = self.engine.trained_context_tokens
+        if minimal >= trained:
             raise UsageError(
                 f"the shortest answer that the schema admits needs about {minimal} tokens, and "
-                f"the limit is {wanted}; set Sampling(max_output_tokens=...) to at least {minimal}"
+                f"the longest context of this model has {trained} for prompt and answer together: "
+                "it cannot answer this schema; lower what the schema demands (such as minItems), "
+                "or use a model with a longer context"
             )
         room = context - prompt_tokens
         if minimal > room:
             raise UsageError(
                 f"the prompt has {prompt_tokens} tokens and the shortest answer needs {minimal}, "
-                f"together more than the context of {context} tokens; shorten the text, or use "
-                "Local(context_tokens=...) or a model with a longer context"
+                f"together more than the context of {context} tokens; "
+                f"{longer_context(prompt_tokens + minimal, trained)}"
+            )
+        if minimal > wanted:
+            raise UsageError(
+                f"the shortest answer that the schema admits needs about {minimal} tokens, and "
+                f"the limit is {wanted}; set Sampling(max_output_tokens=...) to at least {minimal}"
             )
         if room < wanted:
             return room, f"context={context}"

