@@ -2,16 +2,16 @@
 
 Neighbours: one file per command (`_extract`, `_demo`, `_pull`), `_render` shows results to
 people. Nothing is decided here that the library could decide. Exit codes: 0 ok, 1 the result is
-not ok, 2 usage, 3 provider or network, 130 interrupted.
+not ok, 2 usage, 3 provider, network or output, 130 interrupted.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from extractkit.cli._lines import UnwritableError, say, silence, stream, tell, writing
 from extractkit.errors import (
     DeadlineExceededError,
     ExtractionError,
@@ -35,22 +35,36 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns:
         0 ok; 1 the result is not ok; 2 the call cannot be carried out as written; 3 the
-        provider or the network failed; 130 interrupted; 141 the reader of the output went away.
+        provider or the network failed, or the output cannot be written; 130 interrupted; 141 the
+        reader of the output went away.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
+        _require_output()
         code = _run(arguments)
-        sys.stdout.flush()
+        with writing():
+            sys.stdout.flush()
     except BrokenPipeError:
-        _silence(sys.stdout.fileno())
+        silence(stream("stdout"))
         return _CLOSED_PIPE
+    except UnwritableError as error:
+        silence(stream("stdout"))
+        say(str(error))
+        return 3
     except KeyboardInterrupt:
-        print("extractkit: interrupted", file=sys.stderr)
+        say("interrupted")
         return 130
     except ExtractkitError as error:
-        print(f"extractkit: {_one_line(error.message)}", file=sys.stderr)
+        from extractkit.cli._wording import with_options
+
+        say(with_options(error.message))
         return _exit_code(error)
     return code
+
+
+def _require_output() -> None:
+    if stream("stdout") is None:
+        raise UnwritableError("standard output is closed; open it, or send it to a file")
 
 
 def _commands() -> tuple[Command, ...]:
@@ -72,14 +86,19 @@ def _run(arguments: list[str]) -> int:
 
 
 def _dispatch(arguments: list[str]) -> int:
-    from extractkit.cli._arguments import Parser
+    from extractkit.cli._arguments import Parser, version
 
     known = {command.name: command for command in _commands()}
     top = _top_parser(known)
     # Options after the name of a command are that command's own.
-    name = top.parse_args(arguments[:1]).command
+    given = top.parse_args(arguments[:1])
+    if given.version:
+        with writing():
+            print(f"extractkit {version()}")
+        return 0
+    name = given.command
     if name is None:
-        top.print_help()
+        tell(top.format_help().rstrip("\n"))
         return 2
     command = known[name]
     parser = Parser(
@@ -93,7 +112,7 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _top_parser(known: dict[str, Command]) -> Parser:
-    from extractkit.cli._arguments import Parser, version
+    from extractkit.cli._arguments import Parser
 
     listed = "\n".join(f"  {command.name:<10}{command.summary}" for command in known.values())
     parser = Parser(
@@ -102,9 +121,11 @@ def _top_parser(known: dict[str, Command]) -> Parser:
         summary="Structured extraction with language models.",
         example=f"extractkit demo\n\ncommands:\n{listed}\n\n"
         "'extractkit COMMAND --help' tells more about each.\n"
-        "exit codes: 0 ok, 1 the result is not ok, 2 usage, 3 provider or network",
+        "exit codes: 0 ok, 1 the result is not ok, 2 usage, 3 provider, network or output",
     )
-    parser.add_argument("--version", action="version", version=f"extractkit {version()}")
+    parser.add_argument(
+        "--version", action="store_true", help="show program's version number and exit"
+    )
     parser.add_argument("command", nargs="?", choices=sorted(known), metavar="COMMAND")
     return parser
 
@@ -113,14 +134,3 @@ def _exit_code(error: ExtractkitError) -> int:
     if isinstance(error, ExtractionError):
         return 1
     return 3 if isinstance(error, (ProviderError, DeadlineExceededError)) else 2
-
-
-def _one_line(message: str) -> str:
-    return " ".join(message.split())
-
-
-def _silence(descriptor: int) -> None:
-    # The interpreter flushes stdout at exit; without this it would complain about the pipe again.
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, descriptor)
-    os.close(nowhere)

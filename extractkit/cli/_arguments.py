@@ -6,6 +6,8 @@ Neighbours: each command file builds its arguments with this one. It extracts no
 from __future__ import annotations
 
 import argparse
+import codecs
+import contextlib
 import importlib
 import importlib.metadata
 import inspect
@@ -15,12 +17,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NoReturn, TypedDict
+from typing import TYPE_CHECKING, Any, NoReturn, TypedDict
 
+from extractkit.cli._lines import stream, writing
 from extractkit.errors import UsageError
 from extractkit.messages import Sampling
 from extractkit.paths import JsonObject
 from extractkit.results import Retry, Strategy, Validity
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 __all__ = [
     "Command",
@@ -83,6 +89,11 @@ class Parser(argparse.ArgumentParser):
             UsageError: Always.
         """
         raise UsageError(f"{message}; see '{self.prog} --help'")
+
+    def print_help(self, file: SupportsWrite[str] | None = None) -> None:
+        """Write how the command is used; what cannot be written is not passed over."""
+        with writing():
+            print(self.format_help(), end="", file=file)
 
 
 def _indented(example: str) -> str:
@@ -174,41 +185,76 @@ def extractor_options(arguments: argparse.Namespace, *, seed: int | None) -> Ext
     )
 
 
-def read_text(source: str) -> str:
+def read_text(source: str, *, wanted: str = "a text file") -> str:
     """Return the text of a file in UTF-8, or of standard input for "-".
+
+    Args:
+        source: What was typed.
+        wanted: What it should be, for messages.
 
     Raises:
         UsageError: If it cannot be read, is not UTF-8, or is empty.
     """
     if source == "-":
-        name, content = "standard input", sys.stdin.buffer.read()
+        name, content = "standard input", _read_input()
     else:
-        name, content = repr(source), _read_file(source)
+        name, content = repr(source), _read_file(source, wanted)
     try:
         # A byte order mark says how the file is encoded; it is no part of the text.
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UsageError(
-            f"{name} is not UTF-8 text (byte {error.start} is 0x{content[error.start]:02x}); "
-            "convert it first, for example with: iconv -f LATIN1 -t UTF-8"
-        ) from error
+        raise UsageError(f"{name} is not UTF-8: {_encoding_hint(content, error.start)}") from error
     if not text.strip():
-        raise UsageError(f"{name} is empty: there is nothing to extract from")
+        raise UsageError(f"{name} is empty; expected {wanted}")
     return text
 
 
-def _read_file(source: str) -> bytes:
+_ORDER_MARKS = (
+    (codecs.BOM_UTF32_LE, "UTF-32"),  # starts as UTF-16's does
+    (codecs.BOM_UTF32_BE, "UTF-32"),
+    (codecs.BOM_UTF16_LE, "UTF-16"),
+    (codecs.BOM_UTF16_BE, "UTF-16"),
+)
+
+
+def _encoding_hint(content: bytes, offset: int) -> str:
+    for mark, encoding in _ORDER_MARKS:
+        if content.startswith(mark):
+            return (
+                f"its byte order mark says that it is {encoding}; convert it first, for example "
+                f"with: iconv -f {encoding} -t UTF-8"
+            )
+    return (
+        f"the byte at offset {offset:,} (0x{content[offset]:02x}) cannot stand there; convert it "
+        "from the encoding that it really has, and if it is no text at all, take its text out first"
+    )
+
+
+def _read_input() -> bytes:
+    open_input = stream("stdin")
+    if open_input is None:
+        raise UsageError("standard input is closed; send a text to it, or give the path of a file")
+    try:
+        return open_input.buffer.read()
+    except OSError as error:
+        raise UsageError(f"standard input cannot be read: {error.strerror or error}") from error
+
+
+def _read_file(source: str, wanted: str) -> bytes:
     path = Path(source)
     if path.is_dir():
-        raise UsageError(f"{source!r} is a folder; expected a text file, or - for standard input")
+        raise UsageError(f"{source!r} is a folder; expected {wanted}, or - for standard input")
     try:
         return path.read_bytes()
     except FileNotFoundError as error:
         raise UsageError(
-            f"there is no file {source!r}; give the path of a text file, or - for standard input"
+            f"there is no file {source!r}; give the path of {wanted}, or - for standard input"
         ) from error
     except (OSError, ValueError) as error:
         raise UsageError(f"{source!r} cannot be read: {error}") from error
+
+
+_DEEPEST_SCHEMA = 128  # levels; `schema` refuses what is nested deeper, too
 
 
 def load_schema(source: str) -> JsonObject:
@@ -217,10 +263,15 @@ def load_schema(source: str) -> JsonObject:
     Raises:
         UsageError: If it cannot be read, is not JSON, or is no object.
     """
-    text = read_text(source)
+    text = read_text(source, wanted="a file that holds a JSON Schema")
     try:
         schema = json.loads(text)
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise UsageError(
+            f"--schema {source!r} is nested deeper than {_DEEPEST_SCHEMA} levels; write nested "
+            'parts as "$defs" and refer to them'
+        ) from None
+    except ValueError as error:
         raise UsageError(f"--schema {source!r} is not JSON: {error}") from error
     if not isinstance(schema, dict):
         raise UsageError(
@@ -272,11 +323,34 @@ def _member(holder: Any, part: str, name: str) -> Any:
     try:
         return getattr(holder, part)
     except AttributeError as error:
-        public = [item for item in dir(holder) if not item.startswith("_")]
-        types = [item for item in public if isinstance(getattr(holder, item, None), type)]
-        known = f"; it has {', '.join(types[:8])}" if types else ""
+        targets = _targets_of(holder)
+        more = ", ..." if len(targets) > _MOST_NAMES else ""
+        known = f"; its own are {', '.join(targets[:_MOST_NAMES])}{more}" if targets else ""
         holds = getattr(holder, "__name__", type(holder).__name__)
         raise UsageError(f"{name!r}: {holds!r} has no {part!r}{known}") from error
+
+
+_MOST_NAMES = 8
+
+
+def _targets_of(holder: Any) -> list[str]:
+    """Return the names of the classes that `holder` defines itself and that can be targets."""
+    from extractkit.schema import compile_schema
+
+    if not isinstance(holder, ModuleType | type):
+        return []
+    home = holder.__name__ if isinstance(holder, ModuleType) else holder.__module__
+    names: list[str] = []
+    for name, item in vars(holder).items():
+        if name.startswith("_") or not isinstance(item, type):
+            continue
+        # A package may take its models out of its own modules.
+        if not f"{item.__module__}.".startswith(f"{home}."):
+            continue
+        with contextlib.suppress(UsageError):  # a class of another kind
+            compile_schema(item)
+            names.append(name)
+    return names
 
 
 _NO_TYPES = (str, bytes, int, float, list, tuple, set, ModuleType)

@@ -15,8 +15,9 @@ from extractkit.cli import _arguments, _output, _pull
 from extractkit.cli._invoices import GeneratedInvoice, Invoice, generate
 from extractkit.cli._score import Score, compare
 from extractkit.errors import UsageError
-from extractkit.messages import Provider
 from extractkit.paths import JsonObject
+from extractkit.providers import Local
+from extractkit.providers.local._packages import require_packages
 from extractkit.results import ExtractionResult
 
 __all__ = ["COMMAND"]
@@ -52,8 +53,11 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.invoices is not None and arguments.invoices < 1:
         raise UsageError(f"--invoices {arguments.invoices}: expected at least 1")
     options = _arguments.extractor_options(arguments, seed=None)
-    pulled = None if arguments.model else _pull.ensure()
-    made: Extractor[Invoice] = Extractor(Invoice, model=arguments.model or _embedded(), **options)
+    pulled = None
+    if not arguments.model:
+        require_packages()  # before anything is fetched
+        pulled = _pull.ensure()
+    made: Extractor[Invoice] = Extractor(Invoice, model=arguments.model or Local(), **options)
     with made as extractor:
         if arguments.invoices is not None:
             from extractkit.cli import _trial
@@ -61,13 +65,6 @@ def _run(arguments: argparse.Namespace) -> int:
             seeds = range(arguments.seed, arguments.seed + arguments.invoices)
             return _trial.run(extractor, seeds, pulled=pulled, as_json=arguments.json)
         return _read_one(extractor, generate(arguments.seed), pulled, as_json=arguments.json)
-
-
-def _embedded() -> Provider:
-    # Named outright: whoever asks for the demonstration needs no warning that it is one.
-    from extractkit.providers import Local
-
-    return Local()
 
 
 def _read_one(

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
+from extractkit.cli._lines import say, writing
 from extractkit.paths import JsonObject, JsonValue
 from extractkit.results import ExtractionResult
 
@@ -55,6 +56,10 @@ def console(*, stderr: bool = False) -> Console:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError  # main knows what to do; Rich would end the process with 1
 
+        def print(self, *objects: Any, **options: Any) -> None:
+            with writing():
+                super().print(*objects, **options)
+
     # A text may hold what the terminal's encoding lacks; that is no reason to fail.
     _reconfigure(sys.stderr if stderr else sys.stdout)
     made = PlainPipeConsole(stderr=stderr, highlight=False, markup=False, emoji=False)
@@ -68,7 +73,8 @@ def print_json(document: JsonValue) -> None:
     text = json.dumps(document, ensure_ascii=False, indent=2)
     # A lone surrogate becomes the JSON escape that it is.
     _reconfigure(sys.stdout, encoding="utf-8")
-    print(text)
+    with writing():
+        print(text)
 
 
 def _reconfigure(stream: TextIO, *, encoding: str | None = None) -> None:
@@ -94,7 +100,7 @@ def plain_warnings() -> Generator[None]:
     """Show warnings as one line each on standard error, without the place in the code."""
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
-        print(f"extractkit: warning: {message}", file=sys.stderr)
+        say(f"warning: {message}")
 
     with warnings.catch_warnings():
         warnings.filterwarnings("always", module="extractkit")

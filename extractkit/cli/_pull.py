@@ -6,7 +6,7 @@ Neighbours: `providers.local` fetches and checks the file, `_demo` makes sure th
 from __future__ import annotations
 
 import argparse
-import sys
+import contextlib
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from extractkit.cli import _arguments, _output
+from extractkit.cli._lines import say
 from extractkit.errors import MissingDependencyError, NotFoundError
 from extractkit.paths import JsonObject
 
@@ -63,10 +64,8 @@ def ensure(*, fetch: bool = False, force: bool = False) -> Pulled:
     """
     weights = _weights()
     if not (fetch or force):
-        try:
+        with contextlib.suppress(NotFoundError):
             return Pulled(path=weights.find(None))
-        except NotFoundError:
-            print("extractkit: fetching the weights of the embedded model, once", file=sys.stderr)
     began = time.perf_counter()
     with _output.progress() as display:
         watch = _Watch(display)
@@ -97,8 +96,11 @@ class _Watch:
 
     def __call__(self, progress: PullProgress) -> None:
         if progress.note:
-            print(f"extractkit: {progress.note}", file=sys.stderr)
+            say(progress.note)
         if progress.step == "download":
+            if self._whole is None and progress.total_bytes:
+                size = _output.megabytes(progress.total_bytes)
+                say(f"fetching the weights of the embedded model ({size}), once")
             self._whole = progress.total_bytes
             self.downloaded_bytes = max(self.downloaded_bytes, progress.done_bytes)
         elif self.downloaded_bytes:

@@ -18,6 +18,10 @@ from typing import Literal
 from pydantic import BaseModel
 
 
+class Thing:
+    pass
+
+
 class City(BaseModel):
     name: str
     kind: Literal["town", "village"] | None = None
@@ -82,12 +86,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop" / "__init__.py").write_text("")
     (tmp_path / "shop" / "models.py").write_text(_MODELS)
+    (tmp_path / "shop" / "front.py").write_text("from shop.models import City\nimport json\n")
     (tmp_path / "broken.py").write_text("raise RuntimeError('no luck')")
     (tmp_path / "leaves.py").write_text("import sys; sys.exit(0)")
     (tmp_path / "needs.py").write_text("import a_package_that_nobody_has")
     (tmp_path / "text.txt").write_text("A letter from Oslo.", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    for name in ("shop", "shop.models"):
+    for name in ("shop", "shop.models", "shop.front"):
         monkeypatch.delitem(__import__("sys").modules, name, raising=False)
     return tmp_path

@@ -32,10 +32,12 @@ def _start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # Whoever runs the tests in the background may ignore interrupts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
-def test_a_masked_answer_comes_with_its_facts_and_one_warning(
+def test_a_masked_answer_comes_with_its_facts_and_one_line_about_the_model(
     weights_path: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "schema.json").write_text(json.dumps(_SCHEMA))
@@ -48,8 +50,34 @@ def test_a_masked_answer_comes_with_its_facts_and_one_warning(
     assert result["strategy"] == "local"
     assert result["provenance"]["details"]["engine"] in ("libllama", "numpy")
     assert result["raw"]["tokens"]
-    assert err.startswith("extractkit: warning: no model was named")
+    assert err.startswith("extractkit: answered by the embedded SmolLM2-135M-Instruct, ")
     assert err.count("\n") == 1
+
+
+def test_a_schema_that_asks_for_too_much_is_told_what_is_possible(
+    weights_path: Path, tmp_path: Path
+) -> None:
+    schema = {"type": "array", "items": {"type": "integer"}, "minItems": 100_000}
+    (tmp_path / "schema.json").write_text(json.dumps(schema))
+    (tmp_path / "text.txt").write_text("1 2 3")
+    child = _start(tmp_path, "extract", "--schema", "schema.json", "text.txt")
+    _, err = child.communicate(timeout=120)
+    assert child.returncode == 2
+    assert "8192 for prompt and answer together: it cannot answer this schema" in err
+    assert "max" not in err.replace("maximum", "")
+
+
+def test_time_that_ends_is_told_with_the_option_and_the_callers_number(
+    weights_path: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "schema.json").write_text(json.dumps(_SCHEMA))
+    (tmp_path / "text.txt").write_text("I love this lamp.")
+    child = _start(tmp_path, "extract", "--schema", "schema.json", "text.txt", "--timeout", "0.001")
+    _, err = child.communicate(timeout=120)
+    assert child.returncode == 3
+    assert "0.001" in err
+    assert "raise --timeout" in err
+    assert "timeout_s" not in err
 
 
 def test_an_interrupted_answer_ends_soon_with_one_line(weights_path: Path, tmp_path: Path) -> None:
@@ -69,4 +97,6 @@ def test_a_text_that_is_too_long_is_told_with_its_size(weights_path: Path, tmp_p
     assert child.returncode == 2
     assert out == ""
     assert "8192" in err or "8,192" in err
+    assert "shorten the text, or split it" in err
+    assert "context_tokens" not in err
     assert "Traceback" not in err

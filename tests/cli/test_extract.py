@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from extractkit import ExtractionResult
+from extractkit.cli._wording import with_options
 from extractkit.errors import (
     ConnectError,
     DeadlineExceededError,
@@ -168,8 +169,10 @@ def test_the_source_can_be_left_out(run: Run, script: Script, folder: Path) -> N
         (["City", "text.txt"], "names no target; expected module:Name"),
         (["nowhere.models:City", "text.txt"], "there is no module 'nowhere'"),
         (["shop.nowhere:City", "text.txt"], "there is no module 'shop.nowhere'"),
-        (["shop.models:Town", "text.txt"], "has no 'Town'; it has "),
-        (["shop.models:Outer.Other", "text.txt"], "'Outer' has no 'Other'; it has Inner"),
+        (["shop.models:Town", "text.txt"], "has no 'Town'; its own are City\n"),
+        (["shop.front:Town", "text.txt"], "'shop.front' has no 'Town'\n"),
+        (["shop.models:SCHEMA.x", "text.txt"], "'dict' has no 'x'\n"),
+        (["shop.models:Outer.Other", "text.txt"], "'Outer' has no 'Other'; its own are Inner\n"),
         (["shop.models:number", "text.txt"], "is a int, not a type"),
         (["shop.models:name", "text.txt"], "is a str, not a type"),
         (["shop.models:function", "text.txt"], "is a function, not a type"),
@@ -179,24 +182,38 @@ def test_the_source_can_be_left_out(run: Run, script: Script, folder: Path) -> N
         (["shop.models:City", "missing.txt"], "there is no file 'missing.txt'"),
         (["shop.models:City", "shop"], "'shop' is a folder"),
         (["shop.models:City", "nul\0.txt"], "cannot be read"),
-        (["shop.models:City", "latin.txt"], "is not UTF-8 text (byte 1 is 0xf6)"),
-        (["shop.models:City", "empty.txt"], "'empty.txt' is empty"),
-        (["--schema", "missing.json", "text.txt"], "there is no file 'missing.json'"),
+        (["shop.models:City", "latin.txt"], "is not UTF-8: the byte at offset 1 (0xf6)"),
+        (["shop.models:City", "utf16.txt"], "mark says that it is UTF-16; convert it first, "),
+        (["shop.models:City", "utf32.txt"], "with: iconv -f UTF-32 -t UTF-8"),
+        (["shop.models:City", "empty.txt"], "'empty.txt' is empty; expected a text file"),
+        (["--schema", "missing.json", "text.txt"], "give the path of a file that holds a JSON Sc"),
+        (["--schema", "empty.txt", "text.txt"], "is empty; expected a file that holds a JSON Sch"),
+        (["--schema", "deep.json", "text.txt"], "'deep.json' is nested deeper than 128 levels; "),
+        (["--schema", "deeper.json", "text.txt"], "is nested deeper than 128 levels; "),
         (["--schema", "text.txt", "text.txt"], "--schema 'text.txt' is not JSON"),
         (["--schema", "list.json", "text.txt"], "holds a JSON list; expected an object"),
         (["--schema", "wrong.json", "text.txt"], "nonsense"),
         (["--schema", "list.json"], "expected SOURCE, got nothing"),
         (["shop.models:City", "text.txt", "--bogus"], "unrecognized arguments: --bogus"),
         (["shop.models:City", "text.txt", "--strategy", "hope"], "invalid choice: 'hope'"),
-        (["shop.models:City", "text.txt", "--temperature", "-1"], "expected a number at least 0"),
-        (["shop.models:City", "text.txt", "--retries", "-1"], "expected at least 0"),
-        (["shop.models:City", "text.txt", "--timeout", "-1"], "timeout_s=-1.0"),
+        (
+            ["shop.models:City", "text.txt", "--temperature", "-1"],
+            "--temperature -1.0: expected a ",
+        ),
+        (["shop.models:City", "text.txt", "--retries", "-1"], "--retries -1: expected a "),
+        (["shop.models:City", "text.txt", "--seed", "-1"], "--seed -1: expected a "),
+        (["shop.models:City", "text.txt", "--timeout", "-1"], "--timeout -1.0: expected a "),
+        (["shop.models:City", "text.txt", "--strategy", "native"], "--strategy 'native': "),
     ],
 )
 def test_what_the_caller_got_wrong_is_exit_code_2_and_one_line_that_helps(
     arguments: list[str], said: str, run: Run, script: Script, folder: Path
 ) -> None:
     (folder / "latin.txt").write_bytes("Köln".encode("latin-1"))
+    (folder / "utf16.txt").write_text("Köln", encoding="utf-16")
+    (folder / "utf32.txt").write_text("Köln", encoding="utf-32")
+    (folder / "deep.json").write_text('{"items": ' * 10_000 + "{}" + "}" * 10_000)
+    (folder / "deeper.json").write_text('{"items": ' * 130 + "{}" + "}" * 130)
     (folder / "empty.txt").write_text(" \n")
     (folder / "list.json").write_text("[]")
     (folder / "wrong.json").write_text('{"type": "nonsense"}')
@@ -233,7 +250,41 @@ def test_what_the_network_or_the_installation_did_has_its_own_code(
 def test_an_unknown_model_is_the_callers_fault(run: Run, folder: Path) -> None:
     ran = run("extract", "shop.models:City", "text.txt", "--model", "oracle:9")
     assert ran.code == 2
-    assert "names no provider" in ran.err
+    assert "--model 'oracle:9' names no provider" in ran.err
+    assert ran.err.endswith("; leave --model out for the embedded model\n")
+
+
+def test_the_embedded_model_is_named_in_one_line_where_nobody_chose(
+    run: Run, script: Script, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script(_OSLO, _OSLO, _OSLO)
+    ran = run("extract", "shop.models:City", "text.txt")
+    assert ran.err == (
+        "extractkit: answered by the embedded SmolLM2-135M-Instruct, a small demonstration model; "
+        "choose another with --model\n"
+    )
+    assert run("extract", "shop.models:City", "text.txt", "--model", "m").err == ""
+    monkeypatch.setenv("EXTRACTKIT_MODEL", "m")
+    assert run("extract", "shop.models:City", "text.txt").err == ""
+
+
+@pytest.mark.parametrize(
+    ("python", "shell"),
+    [
+        ("set Sampling(max_output_tokens=...) to 9", "set --max-output-tokens to 9"),
+        ("raise timeout_s, or wait", "raise --timeout, or wait"),
+        ("no answer within timeout_s=0.5: so", "no answer within --timeout 0.5: so"),
+        ("timeout_s=0: above 0, or None for no limit", "--timeout 0: above 0, or 0 for no limit"),
+        ("model='a:b': what is that", "--model 'a:b': what is that"),
+        ("/timeout_s: the field 'timeout_s' is gone", None),
+        ("/model/seed=3, my.seed=3, a_model='x', Field(seed=3)", None),
+        ("shorten the text", None),
+    ],
+)
+def test_messages_name_options_and_leave_the_users_own_names_alone(
+    python: str, shell: str | None
+) -> None:
+    assert with_options(python) == (shell or python)
 
 
 def test_an_interrupted_command_is_exit_code_130(run: Run, script: Script, folder: Path) -> None:

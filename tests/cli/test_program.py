@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import subprocess
@@ -39,10 +40,11 @@ def test_the_package_runs_as_a_program() -> None:
     assert ran.stdout.startswith("extractkit ")
 
 
-def test_no_command_prints_help_and_is_a_usage_error(run: Run) -> None:
+def test_no_command_prints_help_on_standard_error_and_is_a_usage_error(run: Run) -> None:
     ran = run()
     assert ran.code == 2
-    assert "extractkit COMMAND" in ran.out
+    assert ran.out == ""
+    assert ran.err.startswith("usage: extractkit COMMAND ...")
 
 
 def test_an_unknown_command_names_the_known_ones(run: Run) -> None:
@@ -87,6 +89,8 @@ def test_a_reader_that_goes_away_is_no_error_message(
                 "--schema",
                 "text.json",
                 "text.txt",
+                "--model",
+                "scripted",
                 *options,
             ],
             stdout=writing,
@@ -98,6 +102,79 @@ def test_a_reader_that_goes_away_is_no_error_message(
         os.close(writing)
     assert ran.stderr == b""
     assert ran.returncode == 141
+
+
+_TO_SHELL = '''exec "$0" -c "$1" extract --schema text.json "${@:2}"'''
+
+
+def _in_a_shell(redirected: str, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-c", f"{_TO_SHELL} {redirected}", sys.executable, _ANSWER, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=_environment(**extra),
+    )
+
+
+_FULL = "extractkit: standard output cannot be written: No space left on device\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("options", [[], ["--json"]])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_that_cannot_be_written_is_one_line_and_exit_code_3(
+    options: list[str], unbuffered: str, folder: Path
+) -> None:
+    (folder / "text.json").write_text('{"type": "string"}')
+    ran = _in_a_shell(
+        ">/dev/full", "text.txt", "--model", "m", *options, PYTHONUNBUFFERED=unbuffered
+    )
+    assert (ran.stderr, ran.returncode) == (_FULL, 3)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("arguments", [["--help"], ["pull", "--help"], ["--version"]])
+def test_help_that_cannot_be_written_is_told_too(arguments: list[str], unbuffered: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        ran = subprocess.run(
+            [sys.executable, "-m", "extractkit", *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            env=_environment(PYTHONUNBUFFERED=unbuffered),
+        )
+    assert (ran.stderr, ran.returncode) == (_FULL, 3)
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_closed_standard_output_is_told_before_any_work(options: list[str], folder: Path) -> None:
+    (folder / "text.json").write_text('{"type": "string"}')
+    ran = _in_a_shell(">&-", "missing.txt", *options)
+    assert ran.stderr.startswith("extractkit: standard output is closed")
+    assert ran.stderr.count("\n") == 1
+    assert ran.returncode == 3
+
+
+@pytest.mark.parametrize("redirected", ["<&-", "0>written.txt"])
+def test_standard_input_that_cannot_be_read_is_exit_code_2(redirected: str, folder: Path) -> None:
+    (folder / "text.json").write_text('{"type": "string"}')
+    ran = _in_a_shell(redirected, "-")
+    assert ran.stderr.startswith("extractkit: standard input ")
+    assert ran.stderr.count("\n") == 1
+    assert (ran.stdout, ran.returncode) == ("", 2)
+
+
+@pytest.mark.parametrize("redirected", ["2>&-", "2>/dev/full"])
+def test_messages_that_nobody_hears_do_not_reach_the_output(redirected: str, folder: Path) -> None:
+    (folder / "text.json").write_text('{"type": "string"}')
+    ran = _in_a_shell(redirected, "text.txt", "--json")
+    assert json.loads(ran.stdout)["value"] == "Oslo"
+    assert ran.returncode == 0
+    failed = _in_a_shell(redirected, "missing.txt")
+    assert (failed.stdout, failed.returncode) == ("", 2)
 
 
 _SHOW = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,10 @@ def test_what_was_fetched_is_counted_and_told(run: Run, installer: _Installer) -
     assert ran.code == 0
     assert "model.gguf (2.0 MB)" in ran.out
     assert "93.0 MB in " in ran.out
-    assert "no faster format here" in ran.err
+    assert ran.err.splitlines() == [
+        "extractkit: fetching the weights of the embedded model (93.0 MB), once",
+        "extractkit: no faster format here",
+    ]
 
 
 def test_json_names_file_and_bytes(run: Run, installer: _Installer) -> None:
@@ -75,6 +79,32 @@ def test_a_failed_fetch_is_exit_code_3(run: Run, monkeypatch: pytest.MonkeyPatch
     ran = run("pull")
     assert ran.code == 3
     assert ran.err == "extractkit: the weights could not be fetched: no route\n"
+
+
+@pytest.mark.parametrize("command", ["demo", "pull"])
+def test_offline_nothing_is_said_to_be_fetched(
+    command: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EXTRACTKIT_CACHE", str(tmp_path))
+    monkeypatch.setenv("EXTRACTKIT_OFFLINE", "1")
+    monkeypatch.setattr(_weights, "_installed", lambda: None)
+    ran = run(command)
+    assert ran.code == 2
+    assert ran.err.startswith("extractkit: the weights of SmolLM2")
+    assert ran.err.count("\n") == 1
+
+
+def test_the_demonstration_refuses_before_it_fetches_where_a_package_is_missing(
+    run: Run, installer: _Installer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EXTRACTKIT_CACHE", str(tmp_path / "empty"))
+    monkeypatch.setattr(_weights, "_installed", lambda: None)
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    ran = run("demo")
+    assert ran.code == 2
+    assert "needs the package 'numpy'" in ran.err
+    assert ran.err.endswith('pip install ".[local]"\n')
+    assert installer.forced == []
 
 
 def test_the_demonstration_fetches_missing_weights_first(

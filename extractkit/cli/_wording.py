@@ -1,0 +1,48 @@
+"""The library's messages in the words of the command line: options in place of keywords.
+
+Neighbours: `main` passes every message of our own errors through here. Nothing else changes.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["with_options"]
+
+_OPTIONS = {
+    "answers": "--retries",
+    "instructions": "--instructions",
+    "max_output_tokens": "--max-output-tokens",
+    "model": "--model",
+    "require": "--require",
+    "seed": "--seed",
+    "strategy": "--strategy",
+    "temperature": "--temperature",
+    "timeout_s": "--timeout",
+}
+_VALUE = r"'[^']*'|\"[^\"]*\"|[^\s:;,)]+"
+_IN_CALL = re.compile(rf"\b(?:Sampling|Retry|extract)\((\w+)=({_VALUE})\)")
+_KEYWORD = re.compile(rf"(?<![\w/.(])(\w+)=({_VALUE})")
+# A name in quotes or in a pointer is the user's own.
+_BARE = re.compile(r"(?<![\w/'\".])(timeout_s|max_output_tokens)(?![\w'\"=/])")
+_PHRASES = {
+    ", or None for no limit": ", or 0 for no limit",
+    ", or None for the embedded model": "; leave --model out for the embedded model",
+}
+
+
+def with_options(message: str) -> str:
+    """Return `message` with the keywords of Python calls replaced by what is typed in a shell."""
+    for pattern in (_IN_CALL, _KEYWORD):
+        message = pattern.sub(_option, message)
+    message = _BARE.sub(lambda found: _OPTIONS[found[1]], message)
+    for python, shell in _PHRASES.items():
+        message = message.replace(python, shell)
+    return message
+
+
+def _option(found: re.Match[str]) -> str:
+    name, value = found[1], found[2]
+    if name not in _OPTIONS:
+        return found[0]
+    return _OPTIONS[name] if value == "..." else f"{_OPTIONS[name]} {value}"
