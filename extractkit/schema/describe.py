@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from pydantic import BaseModel, PydanticUserError, TypeAdapter
-from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import SchemaError as CoreSchemaError
-from pydantic_core import core_schema
 
 from extractkit.errors import SchemaError, UsageError
 from extractkit.paths import JsonObject, JsonValue, is_array, is_object
+from extractkit.schema.generate import PREFIX, Generator
 from extractkit.schema.plain import parts_of
 from extractkit.schema.references import check_depth
 
@@ -40,7 +39,6 @@ _FAILURES: Final = (
     RecursionError,
     TypeError,
 )
-_PREFIX: Final = "x-extractkit-"
 _LEGAL_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 
 
@@ -90,6 +88,11 @@ def adapter(target: Any) -> TypeAdapter[Any]:
     """
     if not _is_type(target):
         raise UsageError(f"the target is {_shown(target)}; {_WHAT}")
+    if target is BaseModel:
+        raise UsageError(
+            "the target is BaseModel itself, which has no fields; pass a subclass of it that says "
+            "what to extract"
+        )
     try:
         return TypeAdapter(target)
     except _FAILURES as exc:
@@ -98,7 +101,7 @@ def adapter(target: Any) -> TypeAdapter[Any]:
 
 def _json_schema(target: Any) -> JsonObject:
     try:
-        schema = adapter(target).json_schema(schema_generator=_Generator, mode="validation")
+        schema = adapter(target).json_schema(schema_generator=Generator, mode="validation")
     except _FAILURES as exc:
         raise _refusal(target, exc) from exc
     return _possible(schema)
@@ -147,32 +150,6 @@ def copy_json(schema: JsonObject) -> JsonObject:
     return copy.deepcopy(schema)
 
 
-class _Generator(GenerateJsonSchema):
-    """Pydantic's generator, with the facts that JSON Schema has no word for."""
-
-    ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012
-
-    def decimal_schema(self, schema: core_schema.DecimalSchema) -> JsonObject:
-        described = super().decimal_schema(schema)
-        described[f"{_PREFIX}type"] = "decimal"
-        places = schema.get("decimal_places")
-        for branch in described.get("anyOf", ()):
-            if places is not None and branch.get("type") == "number":
-                branch[f"{_PREFIX}decimals"] = places
-        return described
-
-    def datetime_schema(self, schema: core_schema.DatetimeSchema) -> JsonObject:
-        described = super().datetime_schema(schema)
-        zone = schema.get("tz_constraint")
-        if zone is not None:
-            described[f"{_PREFIX}offset"] = "none" if zone == "naive" else "required"
-        return described
-
-    def handle_invalid_for_json_schema(self, schema: Any, error_info: str) -> JsonObject:
-        # `read` refuses it where it stands, with the pointer that Pydantic does not know.
-        return {f"{_PREFIX}invalid": error_info.removeprefix("core_schema.")}
-
-
 def _possible(schema: JsonObject) -> JsonObject:
     """Return `schema` as JSON can fulfil it; it is changed in place.
 
@@ -196,7 +173,7 @@ def _possible(schema: JsonObject) -> JsonObject:
 
 
 def _without_impossible(branches: list[JsonValue]) -> list[JsonValue]:
-    left = [b for b in branches if not (is_object(b) and f"{_PREFIX}invalid" in b)]
+    left = [b for b in branches if not (is_object(b) and f"{PREFIX}invalid" in b)]
     return left or branches
 
 
@@ -217,6 +194,6 @@ def bare(schema: JsonValue) -> JsonValue:
         return schema if same else parts
     if not is_object(schema):
         return schema
-    copied = {key: bare(part) for key, part in schema.items() if not key.startswith(_PREFIX)}
+    copied = {key: bare(part) for key, part in schema.items() if not key.startswith(PREFIX)}
     unchanged = len(copied) == len(schema) and all(copied[key] is schema[key] for key in copied)
     return schema if unchanged else copied

@@ -101,7 +101,8 @@ DIALECTS: Final[Mapping[str, Dialect]] = MappingProxyType(
             largest_number=2**62,
             unique_keys=False,
             notes=(
-                "format date admits 29 February in every year",
+                "format date has 29 February in every year and a year 0000, and format duration "
+                "has no end: `bounded` writes both as patterns",
                 "date-time and time are written as patterns: the engine's own ask for an offset",
                 "a number between two bounds is written without an exponent",
                 "characters are written as themselves, never as a \\u escape",

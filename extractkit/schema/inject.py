@@ -10,6 +10,7 @@ from typing import Any, Final
 from extractkit.paths import Pointer, join
 from extractkit.schema.dialects import Dialect
 from extractkit.schema.limits import Bounds, InjectedBound
+from extractkit.schema.lowerings.texts import DATE_PATTERNS, is_bounded
 from extractkit.schema.match import admits_null
 from extractkit.schema.minimal import EXAMPLES
 from extractkit.schema.nodes import (
@@ -36,6 +37,9 @@ from extractkit.schema.unroll import unroll
 __all__ = ["Injector"]
 
 _FIXED_LENGTH: Final = frozenset({"date", "date-time", "ipv4", "ipv6", "time", "uuid"})
+
+_EXACT_DIGITS: Final = 15
+"""Up to so many digits every decimal number comes back from a double as it was written."""
 
 
 class Injector:
@@ -116,7 +120,7 @@ class Injector:
             self._leave(node, "an allOf whose parts cannot be merged is left as it is")
             return node
         is_cut = node in self._cut
-        written = self._write_all(node) if isinstance(node, ObjectNode) else node
+        written = self._write_all(node) if isinstance(node, ObjectNode) else _as_number(node)
         bounded = map_children(written, self._bound)
         inject = self._by_type.get(type(node))
         bounded = inject(bounded) if inject else bounded
@@ -127,6 +131,9 @@ class Injector:
         return bounded
 
     def _text(self, node: StringNode) -> Node:
+        exact = DATE_PATTERNS.get((node.format or "", node.offset))
+        if exact and node.pattern is None and node.max_length is None and not node.min_length:
+            return replace(node, format=None, pattern=exact)  # of real dates, with an end
         if node.max_length is not None or node.format in _FIXED_LENGTH:
             return node
         shortest = len(EXAMPLES.get(node.format or "", ""))
@@ -204,7 +211,7 @@ class Injector:
     def _always_written(self, prop: Property) -> Property:
         target = self._tree.resolve(prop.node)
         single = isinstance(target, ChoiceNode) and len(target.values) == 1
-        if prop.required or not (single or admits_null(target, self._tree)):
+        if prop.required or prop.of_map or not (single or admits_null(target, self._tree)):
             return prop
         self._told.append((self._owner, self._limit(prop.node.pointer, "required", 1)))
         return replace(prop, required=True)
@@ -236,6 +243,20 @@ class Injector:
                 depth = self._limit("", "depth", self._bounds.depth)
                 self.limits[node] = (*self.limits.get(node, ()), depth)
         return UnionNode(branches=(*scalars, *containers), form="types")
+
+
+def _as_number(node: Node) -> Node:
+    """Return a decimal with bounds as a number alone: its text would be held to fewer of them."""
+    if not (isinstance(node, UnionNode) and node.decimal):
+        return node
+    numbers = [part for part in node.branches if isinstance(part, NumberNode)]
+    others = [part for part in node.branches if not isinstance(part, NumberNode | StringNode)]
+    if others or len(numbers) != 1 or not is_bounded(numbers[0]):
+        return node
+    (number,) = numbers
+    if number.digits is not None and number.digits > _EXACT_DIGITS:
+        return node
+    return replace(number, description=node.description, mark=node.mark)
 
 
 def _step(decimals: int) -> int | float:

@@ -54,6 +54,7 @@ class Node:
         mark: Where its value comes from, if the user says so.
         notes: Annotations that assert nothing: title, default, examples and the like.
         rest: Assertions that no node models, as they were written.
+        beyond: What the type asks for besides, in words: JSON Schema has none for it.
     """
 
     pointer: Pointer = ""
@@ -61,6 +62,7 @@ class Node:
     mark: Mark | None = None
     notes: JsonObject = field(default_factory=dict[str, Any])
     rest: JsonObject = field(default_factory=dict[str, Any])
+    beyond: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -85,7 +87,12 @@ class BooleanNode(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NumberNode(Node):
-    """A number; `decimals` is how many digits after the point the type allows, where it says so."""
+    """A number.
+
+    Attributes:
+        decimals: How many digits after the point the type allows, where it says so.
+        digits: How many digits in all.
+    """
 
     integer: bool = False
     minimum: _Number | None = None
@@ -94,6 +101,7 @@ class NumberNode(Node):
     exclusive_maximum: _Number | None = None
     multiple_of: _Number | None = None
     decimals: int | None = None
+    digits: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -136,6 +144,7 @@ class Property:
         required: Whether the key must be there.
         declared: False for a key that is only named as required.
         null_is_absent: The key is always written, and null stands for its absence.
+        of_map: It is one of the keys that a map may hold, so that its absence says something.
     """
 
     name: str
@@ -143,6 +152,7 @@ class Property:
     required: bool = False
     declared: bool = True
     null_is_absent: bool = False
+    of_map: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

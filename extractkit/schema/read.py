@@ -158,6 +158,7 @@ class _Reader:
             mark=_mark(keywords) or node.mark,
             notes={**node.notes, **notes},
             rest={**node.rest, **rest},
+            beyond={**node.beyond, **schema.get("x-extractkit-beyond", {})},
         )
 
     def _rebased(self, value: JsonValue, at: Pointer) -> JsonValue:
@@ -237,7 +238,7 @@ class _Reader:
     def _object(self, keywords: Keywords) -> Node:
         schema, at = keywords.schema, keywords.at
         extra = self._node(schema.get("additionalProperties", True), join(at, "*"))
-        names = schema.get("propertyNames")
+        names = schema.get("x-extractkit-names", schema.get("propertyNames"))
         return ObjectNode(
             pointer=at,
             properties=self._properties(keywords, extra),
@@ -319,6 +320,7 @@ def _number(keywords: Keywords, *, integer: bool) -> Node:
         integer=integer,
         multiple_of=step,
         decimals=keywords.count("x-extractkit-decimals"),
+        digits=keywords.count("x-extractkit-digits"),
         **limits,
     )
 

@@ -16,7 +16,8 @@ class Unenforced:
 
     Attributes:
         pointer: The place in the user's document; `*` is every list position or map key.
-        keyword: The JSON Schema keyword, or "uniqueKeys" for maps whose keys can repeat.
+        keyword: The JSON Schema keyword, or Pydantic's name for what JSON Schema cannot say
+            (past, ge of a date, allowed_schemes), or "uniqueKeys" for maps whose keys can repeat.
         why: The reason, as a sentence without a full stop.
     """
 

@@ -74,6 +74,7 @@ def lower(node: Node, scope: Scope) -> Node:
         mark=node.mark or merged.mark,
         notes={**merged.notes, **node.notes},
         rest={**merged.rest, **node.rest},
+        beyond={**merged.beyond, **node.beyond},
     )
 
 
@@ -102,7 +103,7 @@ class _Merger:
 
     def _adds_nothing(self, node: Node, other: Node) -> bool:
         """Whether everything that fits `other` fits `node`; then references stay references."""
-        if node.rest or node.description or node.mark:
+        if node.rest or node.beyond or node.description or node.mark:
             return False
         if isinstance(node, AnyNode):
             return True
@@ -251,6 +252,7 @@ def _with_both(node: N, one: Node, other: Node) -> N:
         description=one.description or other.description,
         mark=one.mark or other.mark,
         rest={**one.rest, **other.rest},
+        beyond={**one.beyond, **other.beyond},
         notes={**other.notes, **one.notes},
     )
 

@@ -2,7 +2,7 @@
 
 | from | to | back |
 |---|---|---|
-| propertyNames: a choice of texts | patternProperties with those texts, nothing else | as it is |
+| propertyNames: a choice of texts | those keys, declared and optional, nothing else | as it is |
 | propertyNames: a pattern, a length or a date | patternProperties, nothing else | as it is |
 | propertyNames beside declared keys | not enforced | as it is |
 """
@@ -19,6 +19,7 @@ from extractkit.schema.nodes import (
     NeverNode,
     Node,
     ObjectNode,
+    Property,
     StringNode,
     UnionNode,
 )
@@ -34,11 +35,16 @@ def lower(node: Node, scope: Scope) -> Node:
         return node
     if scope.dialect.enforces("propertyNames"):
         return node
-    pattern = _pattern(scope.tree.resolve(node.names))
+    names = scope.tree.resolve(node.names)
+    for why in {**names.beyond, **node.names.beyond}.values():
+        scope.lose(node, "propertyNames", why)
+    pattern = _pattern(names)
     simple = not node.properties and not node.patterns and not node.is_closed
     if pattern is None or not simple or not scope.dialect.enforces("patternProperties"):
         scope.lose(node, "propertyNames", "this rule over keys cannot be part of the grammar")
         return replace(node, names=None)
+    if isinstance(names, ChoiceNode):
+        return _declared(node, names, scope)
     if not pattern:
         return replace(node, names=None)
     scope.change(node, "propertyNames", "patternProperties")
@@ -49,6 +55,28 @@ def lower(node: Node, scope: Scope) -> Node:
         extra=NeverNode(pointer=join(node.pointer, "*")),
         extra_stated=True,
     )
+
+
+def _declared(node: ObjectNode, names: ChoiceNode, scope: Scope) -> Node:
+    """Return the map as an object of its possible keys: then none can be written twice."""
+    texts = [value for value in names.values if isinstance(value, str)]
+    every = node.min_properties >= len(texts)
+    scope.change(node, "a map of given keys", "an object with these keys")
+    return replace(
+        node,
+        names=None,
+        properties=tuple(
+            Property(name=text, node=node.extra, required=every, of_map=True) for text in texts
+        ),
+        extra=NeverNode(pointer=join(node.pointer, "*")),
+        extra_stated=True,
+        min_properties=0 if every else node.min_properties,
+        max_properties=_fewer(node.max_properties, len(texts)),
+    )
+
+
+def _fewer(most: int | None, keys: int) -> int | None:
+    return most if most is not None and most < keys else None
 
 
 def _pattern(names: Node) -> str | None:

@@ -3,6 +3,7 @@
 | from | to | back |
 |---|---|---|
 | a keyword outside the dialect | a sentence in the description | as it is |
+| what a type asks for beyond JSON Schema | a sentence in the description | as it is |
 | a format or a pattern outside the dialect | a sentence in the description | as it is |
 
 `checks` holds the answer to the user's own schema afterwards, so nothing lost here is lost for
@@ -51,7 +52,7 @@ _FIELDS: Final[Mapping[str, tuple[str, Any]]] = {
 
 def lower(node: Node, scope: Scope) -> Node:
     """Return `node` without what the dialect does not enforce."""
-    node = _rest(node, scope)
+    node = _beyond(_rest(node, scope), scope)
     if isinstance(node, AllOfNode) and not _can_intersect(node, scope):
         return _first_part(node, scope)
     special = _SPECIAL.get(type(node))
@@ -69,6 +70,15 @@ def _rest(node: Node, scope: Scope) -> Node:
         rest={key: value for key, value in node.rest.items() if key not in lost},
         description=_told(node.description, {key: node.rest[key] for key in lost}),
     )
+
+
+def _beyond(node: Node, scope: Scope) -> Node:
+    for name, why in node.beyond.items():
+        scope.lose(node, name, why)
+    if not node.beyond:
+        return node
+    told = f"{node.description} ({'; '.join(node.beyond.values())})".strip()
+    return replace(node, description=told, beyond={})
 
 
 def _told(description: str, lost: Mapping[str, JsonValue]) -> str:

@@ -3,8 +3,8 @@
 | from | to | back |
 |---|---|---|
 | format date-time, offset optional (or needed, or forbidden) | a pattern that says so | as it is |
-| format time, offset optional | a pattern that says so | as it is |
-| the text form of a Decimal | a pattern of digits | as it is |
+| format time, offset as above | a pattern that says so | as it is |
+| the text form of a Decimal | a pattern of digits, and of as many as the type allows | as it is |
 
 RFC 3339 wants an offset; a source that states none would force a model to invent one.
 """
@@ -15,20 +15,26 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from extractkit.schema.nodes import Node, StringNode, UnionNode
+from extractkit.schema.nodes import Node, NumberNode, StringNode, UnionNode
 from extractkit.schema.scope import Scope, same
 
-__all__ = ["DATE_PATTERNS", "DECIMAL", "lift", "lower", "lower_value"]
+__all__ = ["DATE_PATTERNS", "DECIMAL", "is_bounded", "lift", "lower", "lower_value"]
 
-_LEAP_YEAR = "(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)"
+_YEAR = "(?:[1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
+_LEAP_YEAR = "(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:0[48]|[2468][048]|[13579][26])00)"
 _DATE = (
-    "(?:[0-9]{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])"
+    f"(?:{_YEAR}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])"
     "|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)"
     "|02-(?:0[1-9]|1[0-9]|2[0-8]))"
     f"|{_LEAP_YEAR}-02-29)"
 )
 _TIME = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6})?"
 _OFFSET = "(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
+_CLOCK = "T(?:[0-9]{1,6}H(?:[0-9]{1,6}M(?:[0-9]{1,6}S)?)?|[0-9]{1,6}M(?:[0-9]{1,6}S)?|[0-9]{1,6}S)"
+_DURATION = (
+    f"P(?:(?:[0-9]{{1,6}}D|[0-9]{{1,4}}M(?:[0-9]{{1,6}}D)?"
+    f"|[0-9]{{1,4}}Y(?:[0-9]{{1,4}}M(?:[0-9]{{1,6}}D)?)?)(?:{_CLOCK})?|{_CLOCK}|[0-9]{{1,6}}W)"
+)
 
 DATE_PATTERNS: Final[Mapping[tuple[str, str], str]] = {
     ("date", "optional"): f"^{_DATE}$",
@@ -36,11 +42,17 @@ DATE_PATTERNS: Final[Mapping[tuple[str, str], str]] = {
     ("date-time", "required"): f"^{_DATE}T{_TIME}{_OFFSET}$",
     ("date-time", "none"): f"^{_DATE}T{_TIME}$",
     ("time", "optional"): f"^{_TIME}{_OFFSET}?$",
+    ("time", "required"): f"^{_TIME}{_OFFSET}$",
+    ("time", "none"): f"^{_TIME}$",
+    ("duration", "optional"): f"^{_DURATION}$",
 }
 """Expressions by (format, offset)."""
 
 DECIMAL: Final = r"^[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,4})?$"
 """The texts that a Decimal is written as."""
+
+_MOST_PLACES: Final = 10
+"""The finest step that the engines take is 1e-10."""
 
 
 def lower(node: Node, scope: Scope) -> Node:
@@ -57,15 +69,87 @@ def lower(node: Node, scope: Scope) -> Node:
     return replace(node, format=None, pattern=pattern)
 
 
+def is_bounded(number: NumberNode) -> bool:
+    """Whether a decimal number has any limit of its own."""
+    limits = (
+        number.minimum, number.maximum, number.exclusive_minimum, number.exclusive_maximum,
+        number.multiple_of, number.decimals, number.digits,
+    )  # fmt: skip
+    return any(limit is not None for limit in limits)
+
+
 def _decimal(node: UnionNode, scope: Scope) -> Node:
-    branches = tuple(
-        replace(part, pattern=DECIMAL)
-        if isinstance(part, StringNode) and part.pattern is None
-        else part
-        for part in node.branches
-    )
+    number = next((part for part in node.branches if isinstance(part, NumberNode)), None)
+    pattern = DECIMAL
+    if number is not None and is_bounded(number):
+        pattern = _digits(number)
+        _lose_of_text(node, number, scope)
+    branches = tuple(_decimal_branch(part, pattern, scope) for part in node.branches)
     scope.change(node, "any text beside a number", "the digits of a decimal number")
     return replace(node, branches=branches)
+
+
+def _decimal_branch(part: Node, pattern: str, scope: Scope) -> Node:
+    if isinstance(part, StringNode) and part.pattern is None:
+        return replace(part, pattern=pattern)
+    if not isinstance(part, NumberNode) or part.decimals is None:
+        return part
+    places = part.decimals
+    if part.digits is not None and scope.dialect.enforces("minimum"):
+        part = _within(part, 10 ** max(0, part.digits - places))
+    if places > _MOST_PLACES or not scope.dialect.enforces("multipleOf"):
+        scope.lose(part, "decimal_places", f"{scope.dialect.name} cannot count so many digits")
+        return replace(part, decimals=None)
+    if part.multiple_of is not None:
+        return part
+    return replace(part, multiple_of=float(f"1e-{places}") if places else 1)
+
+
+def _within(part: NumberNode, edge: int) -> NumberNode:
+    """Return `part` between -edge and edge, wherever it has no narrower bound."""
+    high, low = part.maximum, part.minimum
+    return replace(
+        part,
+        exclusive_maximum=_tighter(part.exclusive_maximum, high, edge, 1),
+        exclusive_minimum=_tighter(part.exclusive_minimum, low, -edge, -1),
+    )
+
+
+def _tighter(
+    exclusive: float | None, inclusive: float | None, edge: int, side: int
+) -> int | float | None:
+    given = [side * bound for bound in (exclusive, inclusive) if bound is not None]
+    return exclusive if given and min(given) < side * edge else edge
+
+
+def _digits(number: NumberNode) -> str:
+    """Return an expression for the text of `number`: its sign and its digits."""
+    signed = max(number.minimum or -1, number.exclusive_minimum or -1) < 0
+    if 0 in (number.minimum, number.exclusive_minimum):
+        signed = False
+    places = 40 if number.decimals is None else number.decimals
+    whole = 40
+    if number.digits is not None and number.decimals is not None:
+        whole = max(1, number.digits - number.decimals)
+    fraction = rf"(?:\.[0-9]{{1,{places}}})?" if places else ""
+    return f"^{'-?' if signed else ''}[0-9]{{1,{whole}}}{fraction}$"
+
+
+def _lose_of_text(node: UnionNode, number: NumberNode, scope: Scope) -> None:
+    why = "a decimal that is written as a text is not held to it"
+    held_by_sign = number.minimum == 0
+    lost = {
+        "minimum": None if held_by_sign else number.minimum,
+        "maximum": number.maximum,
+        "exclusiveMinimum": number.exclusive_minimum,
+        "exclusiveMaximum": number.exclusive_maximum,
+        "multipleOf": number.multiple_of,
+    }
+    for keyword, limit in lost.items():
+        if limit is not None:
+            scope.lose(node, keyword, why)
+    if number.digits is not None and (number.decimals is None or number.decimals >= number.digits):
+        scope.lose(node, "max_digits", "digits are not counted across the point")
 
 
 lower_value = same

@@ -46,7 +46,7 @@ def _implied(node: UnionNode, scope: Scope) -> Node:
             scope.change(node, f"no type beside keywords of {name}", f"type {name}")
             return replace(
                 branch, description=node.description, mark=node.mark, notes=node.notes,
-                rest=node.rest,
+                rest=node.rest, beyond=node.beyond,
             )  # fmt: skip
     return node
 

@@ -1,0 +1,189 @@
+"""Pydantic's JSON Schema of a type, with the facts that JSON Schema has no word for.
+
+Neighbours: `describe` asks for it, `read` puts the `x-extractkit-*` facts into nodes. This file
+judges nothing: what no answer can fulfil is marked where it stands, and `read` refuses it.
+
+    | fact | says |
+    |---|---|
+    | type, decimals, digits | a decimal number, and how many digits it has |
+    | offset | whether a date-time needs a UTC offset |
+    | names | what the keys of a map must be, where propertyNames does not say it |
+    | beyond | what Pydantic asks for besides, by its own name |
+    | reads | keys that are read although they are not declared |
+    | invalid | why no JSON document can hold this |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import core_schema
+
+from extractkit.paths import JsonObject, is_array
+from extractkit.schema.key_names import names_of
+
+__all__ = ["PREFIX", "Generator"]
+
+PREFIX: Final = "x-extractkit-"
+
+_SIDES: Final = ("ge", "gt", "le", "lt")
+_URI: Final = "a whole URI, with its host"
+
+
+class _Scalars(GenerateJsonSchema):
+    """Pydantic's generator with facts about single values."""
+
+    ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012
+
+    def decimal_schema(self, schema: core_schema.DecimalSchema) -> JsonObject:
+        """Return the two spellings of a decimal number."""
+        described = super().decimal_schema(schema)
+        described[f"{PREFIX}type"] = "decimal"
+        facts = {
+            f"{PREFIX}decimals": schema.get("decimal_places"),
+            f"{PREFIX}digits": schema.get("max_digits"),
+        }
+        for branch in described.get("anyOf", ()):
+            if branch.get("type") == "number":
+                branch.update((key, value) for key, value in facts.items() if value is not None)
+        return described
+
+    def date_schema(self, schema: core_schema.DateSchema) -> JsonObject:
+        """Return a date, with the bounds that JSON Schema cannot state."""
+        return _with_beyond(super().date_schema(schema), _moments(schema))
+
+    def datetime_schema(self, schema: core_schema.DatetimeSchema) -> JsonObject:
+        """Return a date-time, with its bounds and what is asked of the offset."""
+        described = _with_beyond(super().datetime_schema(schema), _moments(schema))
+        return _with_offset(described, schema.get("tz_constraint"))
+
+    def time_schema(self, schema: core_schema.TimeSchema) -> JsonObject:
+        """Return a time, with its bounds and what is asked of the offset."""
+        described = _with_beyond(super().time_schema(schema), _moments(schema))
+        return _with_offset(described, schema.get("tz_constraint"))
+
+    def timedelta_schema(self, schema: core_schema.TimedeltaSchema) -> JsonObject:
+        """Return a duration, with its bounds."""
+        return _with_beyond(super().timedelta_schema(schema), _moments(schema))
+
+    def str_schema(self, schema: core_schema.StringSchema) -> JsonObject:
+        """Return a text; what is stripped before it is measured is told."""
+        described = super().str_schema(schema)
+        if schema.get("strip_whitespace") and not {"minLength", "pattern"}.isdisjoint(described):
+            why = "length and pattern are judged after white space at both ends is taken off"
+            return _with_beyond(described, {"strip_whitespace": why})
+        return described
+
+    def url_schema(self, schema: core_schema.UrlSchema) -> JsonObject:
+        """Return a URL, with what is asked of it beyond its outline."""
+        return _with_beyond(super().url_schema(schema), _url(schema))
+
+    def multi_host_url_schema(self, schema: core_schema.MultiHostUrlSchema) -> JsonObject:
+        """Return a URL of several hosts, with what is asked of it beyond its outline."""
+        return _with_beyond(super().multi_host_url_schema(schema), _url(schema))
+
+    def complex_schema(self, schema: core_schema.ComplexSchema) -> JsonObject:
+        """Return the text of a complex number."""
+        beyond = {"complex": "a complex number such as 1+2j"}
+        return _with_beyond(super().complex_schema(schema), beyond)
+
+    def json_schema(self, schema: core_schema.JsonSchema) -> JsonObject:
+        """Return the text that holds JSON."""
+        described = super().json_schema(schema)
+        beyond = {"contentMediaType": "the text must be JSON"}
+        if described.get("contentSchema"):
+            beyond["contentSchema"] = "the JSON inside the text must fit a schema of its own"
+        return _with_beyond(described, beyond)
+
+
+class Generator(_Scalars):
+    """Pydantic's generator with facts."""
+
+    def dict_schema(self, schema: core_schema.DictSchema) -> JsonObject:
+        """Return a map, with what its keys must be."""
+        return _with_names(super().dict_schema(schema), schema)
+
+    def ordered_dict_schema(self, schema: core_schema.OrderedDictSchema) -> JsonObject:
+        """Return a map, with what its keys must be."""
+        return _with_names(super().ordered_dict_schema(schema), schema)
+
+    def frozendict_schema(self, schema: core_schema.FrozenDictSchema) -> JsonObject:
+        """Return a map, with what its keys must be."""
+        return _with_names(super().frozendict_schema(schema), schema)
+
+    def counter_schema(self, schema: core_schema.CounterSchema) -> JsonObject:
+        """Return a map of counts, with what its keys must be."""
+        return _with_names(super().counter_schema(schema), schema)
+
+    def model_field_schema(self, schema: core_schema.ModelField) -> JsonObject:
+        """Return a field, or why no key leads to it."""
+        return self._reached(super().model_field_schema(schema), schema)
+
+    def dataclass_field_schema(self, schema: core_schema.DataclassField) -> JsonObject:
+        """Return a field, or why no key leads to it."""
+        return self._reached(super().dataclass_field_schema(schema), schema)
+
+    def typed_dict_field_schema(self, schema: core_schema.TypedDictField) -> JsonObject:
+        """Return a field, or why no key leads to it."""
+        return self._reached(super().typed_dict_field_schema(schema), schema)
+
+    def is_subclass_schema(self, schema: core_schema.IsSubclassSchema) -> JsonObject:
+        """Return that a class never comes out of JSON."""
+        return _invalid(f"a class (type[{schema['cls'].__name__}])")
+
+    def handle_invalid_for_json_schema(self, schema: Any, error_info: str) -> JsonObject:
+        """Return the reason; `read` refuses it with the pointer that Pydantic does not know."""
+        return _invalid(error_info.removeprefix("core_schema."))
+
+    def _reached(self, described: JsonObject, field: Mapping[str, Any]) -> JsonObject:
+        alias = field.get("validation_alias")
+        config: Any = self._config
+        by_name = config.validate_by_name or config.populate_by_name
+        if by_name or _has_key(alias):
+            return described
+        return _invalid(
+            f"what is read from inside other keys (AliasPath {alias!r}) and has no key of its own"
+        )
+
+
+def _with_names(described: JsonObject, schema: Mapping[str, Any]) -> JsonObject:
+    names = names_of(schema["keys_schema"]) if "keys_schema" in schema else None
+    return described if names is None else {**described, f"{PREFIX}names": names}
+
+
+def _has_key(alias: Any) -> bool:
+    """Whether one key, and not a path, is among the ways to a field."""
+    if not is_array(alias):
+        return True
+    paths = alias if is_array(alias[0]) else [alias]
+    return any(len(path) == 1 for path in paths)
+
+
+def _invalid(reason: str) -> JsonObject:
+    return {f"{PREFIX}invalid": reason}
+
+
+def _with_beyond(described: JsonObject, beyond: Mapping[str, str]) -> JsonObject:
+    return {**described, f"{PREFIX}beyond": dict(beyond)} if beyond else described
+
+
+def _with_offset(described: JsonObject, zone: object) -> JsonObject:
+    if zone is None:
+        return described
+    return {**described, f"{PREFIX}offset": "none" if zone == "naive" else "required"}
+
+
+def _moments(schema: Mapping[str, Any]) -> dict[str, str]:
+    beyond = {side: f"{side} {schema[side]}" for side in _SIDES if schema.get(side) is not None}
+    if "now_op" in schema:
+        beyond[schema["now_op"]] = f"it must lie in the {schema['now_op']}"
+    return beyond
+
+
+def _url(schema: Mapping[str, Any]) -> dict[str, str]:
+    beyond = {"format": _URI}
+    if schema.get("allowed_schemes"):
+        beyond["allowed_schemes"] = f"one of {', '.join(schema['allowed_schemes'])}"
+    return beyond
