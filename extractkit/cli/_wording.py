@@ -28,6 +28,7 @@ _BARE = re.compile(r"(?<![\w/'\".])(timeout_s|max_output_tokens)(?![\w'\"=/])")
 _PHRASES = {
     ", or None for no limit": ", or 0 for no limit",
     ", or None for the embedded model": "; leave --model out for the embedded model",
+    " or a provider object of your own": "",
 }
 
 

@@ -276,6 +276,7 @@ def test_the_embedded_model_is_named_in_one_line_where_nobody_chose(
         ("no answer within timeout_s=0.5: so", "no answer within --timeout 0.5: so"),
         ("timeout_s=0: above 0, or None for no limit", "--timeout 0: above 0, or 0 for no limit"),
         ("model='a:b': what is that", "--model 'a:b': what is that"),
+        ("use 'local:x' or a provider object of your own", "use 'local:x'"),
         ("/timeout_s: the field 'timeout_s' is gone", None),
         ("/model/seed=3, my.seed=3, a_model='x', Field(seed=3)", None),
         ("shorten the text", None),

@@ -39,5 +39,7 @@ def _missing(modules: Iterable[str]) -> list[str]:
 def _is_there(module: str) -> bool:
     try:
         return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # said by an import hook
+        return False
     except ValueError:  # a module that was put in place by hand has no spec
         return True

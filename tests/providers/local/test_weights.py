@@ -540,6 +540,19 @@ class TestPackages:
         with pytest.raises(MissingDependencyError, match="'gguf'"):
             require_packages()
 
+    def test_an_import_hook_may_say_that_a_package_is_missing(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        class Hook:
+            def find_spec(self, name: str, *_: object) -> None:
+                if name == "llguidance":
+                    raise ModuleNotFoundError(name)
+
+        monkeypatch.delitem(sys.modules, "llguidance", raising=False)
+        monkeypatch.setattr(sys, "meta_path", [Hook(), *sys.meta_path])
+        with pytest.raises(MissingDependencyError, match="'llguidance'"):
+            require_packages()
+
     def test_a_module_that_was_put_in_place_by_hand_is_there(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
