@@ -10,6 +10,7 @@ level GROUNDED. This room never changes a value and never calls a model.
     dates       every date with its readings; times, moments: times of day, both together
     locales     decimal marks and date orders by language
     align       the choice among several places
+    shared      places that more values of a list stand on than the text has
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Protocol
 from extractkit.fields import Mark
 from extractkit.grounding.align import Place, choose
 from extractkit.grounding.moments import Miss
+from extractkit.grounding.shared import shared_places
 from extractkit.grounding.source import ClaimKind, Source
 from extractkit.paths import JsonValue, Pointer
 from extractkit.results import Finding, Grounding, LevelCount, Span, Validity
@@ -32,16 +34,16 @@ _SHOWN = 60
 
 
 class ClaimLike(Protocol):
-    """A leaf of an answer and what it claims of the source."""
+    """A leaf of an answer, or a key of a map in it, and what it claims of the source."""
 
     @property
     def pointer(self) -> Pointer:
-        """Where the leaf stands in the answer, in the user's shape."""
+        """Where the leaf stands in the answer, in the user's shape; of a key, its value."""
         ...
 
     @property
     def value(self) -> JsonValue:
-        """The leaf as plain JSON."""
+        """The leaf as plain JSON; of a key, the key."""
         ...
 
     @property
@@ -60,8 +62,10 @@ class GroundingReport:
     """What the source says of a set of claims.
 
     Attributes:
-        evidence: Where each found value stands, by pointer, in the order of the claims.
-        findings: An error for each value that is not found, a warning for each doubtful place.
+        evidence: Where each found value stands, by pointer, in the order of the claims; keys of
+            maps are looked for, but their pointer belongs to the value.
+        findings: An error for each value and each key that is not found, a warning for each
+            doubtful place, and for each place that several values of a list share.
         count: Claims looked for, left out by rule, and not found.
     """
 
@@ -80,7 +84,8 @@ def locate(
     48 for "48%") counts as found, with `Span.ambiguous` and a warning. Near linear in the text.
 
     Args:
-        claims: The leaves of one answer, each pointer once, in document order.
+        claims: The leaves of one answer in document order, each pointer once, besides claims of
+            kind "key", which carry the pointer of the value that they name.
         text: What the model was given; offsets are characters of this string, end exclusive.
         options: Language and reference date.
 
@@ -90,25 +95,31 @@ def locate(
     """
     source = Source(text, options)
     places: dict[Pointer, Sequence[Place]] = {}
-    misses: dict[Pointer, Miss] = {}
+    misses: dict[int, Miss] = {}
     asked = [claim for claim in claims if not _is_exempt(claim)]
-    for claim in asked:
-        found = source.find(claim.pointer, claim.value, claim.kind)
+    for index, claim in enumerate(asked):
+        found = _find(source, claim)
         if isinstance(found, Miss):
-            misses[claim.pointer] = found
-        else:
+            misses[index] = found
+        elif claim.kind != "key":
             places[claim.pointer] = found
     chosen = choose(places, text)
     findings = [
         finding
-        for claim in asked
-        if (finding := _finding(claim, misses.get(claim.pointer), chosen, text)) is not None
+        for index, claim in enumerate(asked)
+        if (finding := _finding(claim, misses.get(index), chosen, text)) is not None
     ]
     return GroundingReport(
         evidence={pointer: _span(place) for pointer, place in chosen.items()},
-        findings=tuple(findings),
+        findings=(*findings, *shared_places(places, text)),
         count=LevelCount(checked=len(asked), exempt=len(claims) - len(asked), failed=len(misses)),
     )
+
+
+def _find(source: Source, claim: ClaimLike) -> Sequence[Place] | Miss:
+    if claim.kind == "key" and isinstance(claim.value, str):
+        return source.find_key(claim.value)
+    return source.find(claim.pointer, claim.value, claim.kind)
 
 
 def _is_exempt(claim: ClaimLike) -> bool:
@@ -124,14 +135,14 @@ def _finding(
     claim: ClaimLike, miss: Miss | None, chosen: Mapping[Pointer, Place], text: str
 ) -> Finding | None:
     if miss is not None:
+        what = "key of a map" if claim.kind == "key" else claim.kind
         return Finding(
             level=Validity.GROUNDED,
             path=claim.pointer,
-            message=f"{_shown(claim.value)} ({claim.kind}): {miss.reason}",
+            message=f"{_shown(claim.value)} ({what}): {miss.reason}",
             code=miss.code,
         )
-    place = chosen[claim.pointer]
-    if not place.doubt:
+    if claim.kind == "key" or not (place := chosen[claim.pointer]).doubt:
         return None
     return Finding(
         level=Validity.GROUNDED,

@@ -28,7 +28,7 @@ from extractkit.results import Grounding
 
 __all__ = ["ClaimKind", "Source"]
 
-ClaimKind: TypeAlias = Literal["text", "number", "date", "datetime", "time", "exempt"]
+ClaimKind: TypeAlias = Literal["text", "number", "date", "datetime", "time", "key", "exempt"]
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _PERCENT_WORDS = frozenset(("pct", "perc", "percent", "percentage", "prozent"))
@@ -59,6 +59,17 @@ class Source:
         self._convention = convention(options.locale)
         self._reference = _reference(options.reference_date)
         self._texts: dict[str, list[Place]] = {}
+
+    def find_key(self, key: str) -> Sequence[Place] | Miss:
+        """Return every place that states the key of a map, as text or as what it spells."""
+        found = self._find_text(key)
+        kinds: tuple[ClaimKind, ...] = ("number", "date", "datetime", "time")
+        for kind in kinds:
+            if not isinstance(found, Miss):
+                break
+            other = self.find("", key, kind)
+            found = found if isinstance(other, Miss) else other
+        return found
 
     def find(self, pointer: Pointer, value: JsonValue, kind: ClaimKind) -> Sequence[Place] | Miss:
         """Return every place that states `value`, in the order of the text, or why there is none.

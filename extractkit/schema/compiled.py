@@ -13,10 +13,10 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from extractkit.paths import JsonObject, JsonValue
+from extractkit.paths import JsonObject, JsonValue, Pointer
 from extractkit.schema import convert
 from extractkit.schema.bounds import BoundedSchema, Bounds, bound
-from extractkit.schema.claims import Claim, find_claims
+from extractkit.schema.claims import Claim, find_claims, find_dropped
 from extractkit.schema.dialects import Dialect
 from extractkit.schema.lowerings import Lowering
 from extractkit.schema.nodes import SchemaTree
@@ -148,5 +148,16 @@ class CompiledSchema:
         return self.program.bounded(Bounds() if bounds is None else bounds)
 
     def claims(self, document: JsonValue) -> tuple[Claim, ...]:
-        """Return one claim per leaf of a document in the user's form, in document order."""
-        return find_claims(document, self.program.tree)
+        """Return one claim per leaf of a document in the user's form, in document order.
+
+        Each key of an open map is a claim of kind "key" before those of its value. What a type
+        drops (see `dropped`) claims nothing.
+        """
+        return find_claims(document, self.program.tree, is_type=self.adapter is not None)
+
+    def dropped(self, document: JsonValue) -> tuple[Pointer, ...]:
+        """Return the keys of a document that the target does not declare and leaves out.
+
+        The outermost ones only. A JSON Schema leaves nothing out.
+        """
+        return () if self.adapter is None else find_dropped(document, self.program.tree)

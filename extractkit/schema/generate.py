@@ -129,6 +129,19 @@ class Generator(_Scalars):
         """Return a field, or why no key leads to it."""
         return self._reached(super().typed_dict_field_schema(schema), schema)
 
+    def model_fields_schema(self, schema: core_schema.ModelFieldsSchema) -> JsonObject:
+        """Return the object of a model, with every key that it reads."""
+        return self._with_reads(super().model_fields_schema(schema), schema["fields"])
+
+    def dataclass_args_schema(self, schema: core_schema.DataclassArgsSchema) -> JsonObject:
+        """Return the object of a dataclass, with every key that it reads."""
+        fields = {field["name"]: field for field in schema["fields"]}
+        return self._with_reads(super().dataclass_args_schema(schema), fields)
+
+    def typed_dict_schema(self, schema: core_schema.TypedDictSchema) -> JsonObject:
+        """Return the object of a TypedDict, with every key that it reads."""
+        return self._with_reads(super().typed_dict_schema(schema), schema["fields"])
+
     def is_subclass_schema(self, schema: core_schema.IsSubclassSchema) -> JsonObject:
         """Return that a class never comes out of JSON."""
         return _invalid(f"a class (type[{schema['cls'].__name__}])")
@@ -137,11 +150,21 @@ class Generator(_Scalars):
         """Return the reason; `read` refuses it with the pointer that Pydantic does not know."""
         return _invalid(error_info.removeprefix("core_schema."))
 
+    def _with_reads(self, described: JsonObject, fields: Mapping[str, Any]) -> JsonObject:
+        reads = set(fields) if self._reads_names() else set[str]()
+        for field in fields.values():
+            reads.update(path[0] for path in _paths(field.get("validation_alias")))
+        reads -= described.get("properties", {}).keys()
+        return {**described, f"{PREFIX}reads": sorted(reads)} if reads else described
+
+    def _reads_names(self) -> bool:
+        config: Any = self._config
+        return bool(config.validate_by_name or config.populate_by_name)
+
     def _reached(self, described: JsonObject, field: Mapping[str, Any]) -> JsonObject:
         alias = field.get("validation_alias")
-        config: Any = self._config
-        by_name = config.validate_by_name or config.populate_by_name
-        if by_name or _has_key(alias):
+        paths = _paths(alias)
+        if self._reads_names() or not paths or any(len(path) == 1 for path in paths):
             return described
         return _invalid(
             f"what is read from inside other keys (AliasPath {alias!r}) and has no key of its own"
@@ -153,12 +176,13 @@ def _with_names(described: JsonObject, schema: Mapping[str, Any]) -> JsonObject:
     return described if names is None else {**described, f"{PREFIX}names": names}
 
 
-def _has_key(alias: Any) -> bool:
-    """Whether one key, and not a path, is among the ways to a field."""
+def _paths(alias: Any) -> list[list[Any]]:
+    """Return the ways to a field that an alias names: keys and positions, outermost first."""
+    if alias is None:
+        return []
     if not is_array(alias):
-        return True
-    paths = alias if is_array(alias[0]) else [alias]
-    return any(len(path) == 1 for path in paths)
+        return [[alias]]
+    return alias if is_array(alias[0]) else [alias]
 
 
 def _invalid(reason: str) -> JsonObject:

@@ -165,6 +165,7 @@ class ObjectNode(Node):
         extra: What any other key holds; NeverNode closes the object.
         extra_stated: Whether the user said anything about other keys.
         names: What every key must be, or None.
+        reads: Keys that the type reads although they are not declared: other names of fields.
     """
 
     properties: tuple[Property, ...] = ()
@@ -172,6 +173,7 @@ class ObjectNode(Node):
     extra: Node = field(default_factory=AnyNode)
     extra_stated: bool = False
     names: Node | None = None
+    reads: frozenset[str] = frozenset()
     min_properties: int = 0
     max_properties: int | None = None
 

@@ -249,6 +249,7 @@ class _Reader:
             extra=extra,
             extra_stated="additionalProperties" in keywords,
             names=None if names is None else self._node(names, join(at, "*")),
+            reads=frozenset(schema.get("x-extractkit-reads", ())),
             min_properties=keywords.count("minProperties") or 0,
             max_properties=keywords.count("maxProperties"),
         )

@@ -64,6 +64,62 @@ def test_a_boolean_is_never_found() -> None:
     assert "true and false" in answer.report.findings[0].message
 
 
+def test_a_key_is_looked_for_and_leaves_the_evidence_to_its_value() -> None:
+    claims = [
+        Claim(pointer="/rates/Oslo", value="Oslo", kind="key"),
+        Claim(pointer="/rates/Oslo", value=12, kind="number"),
+        Claim(pointer="/rates/Rome", value="Rome", kind="key"),
+        Claim(pointer="/rates/Rome", value=9, kind="number"),
+    ]
+    text = "Oslo pays 12, others 9."
+    report = locate(claims, text)
+    assert report.count == LevelCount(checked=4, failed=1)
+    assert {pointer: text[span.start : span.end] for pointer, span in report.evidence.items()} == {
+        "/rates/Oslo": "12",
+        "/rates/Rome": "9",
+    }
+    (finding,) = report.findings
+    assert (finding.path, finding.code) == ("/rates/Rome", "not_in_source")
+    assert finding.message == "'Rome' (key of a map): is not in the source"
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [("2026-03-06", "6 March 2026"), ("1500", "1,500 pcs"), ("21:13", "at 9:13 pm"), ("a", "a b")],
+)
+def test_a_key_is_found_as_what_it_spells(key: str, text: str) -> None:
+    assert locate([Claim(value=key, kind="key")], text).findings == ()
+    assert locate([Claim(value=key, kind="key")], "none").count.failed == 1
+
+
+def column(count: int, value: int, name: str = "") -> list[Claim]:
+    return [
+        Claim(pointer=f"/rows/{index}{name}", value=value, kind="number") for index in range(count)
+    ]
+
+
+def test_one_place_for_many_values_of_a_list_is_a_warning() -> None:
+    report = locate(column(40, 5), "5")
+    assert report.count == LevelCount(checked=40)
+    (finding,) = report.findings
+    assert (finding.path, finding.severity, finding.code) == ("/rows", "warning", "shared_place")
+    assert "40 values at /rows/* share one place" in finding.message
+    (finding,) = locate(column(3, 5, "/qty"), "5 and 5").findings
+    assert "3 values at /rows/*/qty share 2 places" in finding.message
+
+
+def test_as_many_places_as_values_are_no_matter() -> None:
+    assert locate(column(2, 5), "5 and 5").findings == ()
+    different = [*column(1, 5, "/a"), *column(1, 5, "/b")]
+    assert locate(different, "5").findings == ()
+    single = [Claim(pointer="/a", value=5, kind="number"), Claim(pointer="/b", value=5)]
+    assert locate(single, "5").findings == ()
+    long = [Claim(pointer=f"/{index}", value="w " * 50) for index in range(2)]
+    (finding,) = locate(long, "w " * 50).findings
+    assert finding.path == ""
+    assert len(finding.message) < 160
+
+
 KINDS: st.SearchStrategy[ClaimKind] = st.sampled_from(
     ["text", "number", "date", "datetime", "time", "exempt"]
 )

@@ -1,16 +1,24 @@
 import datetime
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
 
 from extractkit.fields import Grounded, Inferred, Mark, Reasoning, Unknown, Verbatim
 from extractkit.schema import compile_schema
 
 
 def kinds(target: Any, document: Any) -> dict[str, str]:
-    return {claim.pointer: claim.kind for claim in compile_schema(target).claims(document)}
+    claims = compile_schema(target).claims(document)
+    return {claim.pointer: claim.kind for claim in claims if claim.kind != "key"}
+
+
+def keys(target: Any, document: Any) -> list[str]:
+    claims = compile_schema(target).claims(document)
+    return [claim.pointer for claim in claims if claim.kind == "key"]
 
 
 class Party(BaseModel):
@@ -78,7 +86,11 @@ def test_every_leaf_is_told_once_in_order_with_its_kind() -> None:
         "/guess/name": "exempt",
     }
     claims = compile_schema(Deal).claims(DOCUMENT)
-    assert [claim.pointer for claim in claims] == list(kinds(Deal, DOCUMENT))
+    told = [claim.pointer for claim in claims if claim.kind != "key"]
+    assert told == list(kinds(Deal, DOCUMENT))
+    (key,) = (claim for claim in claims if claim.kind == "key")
+    assert (key.pointer, key.value, key.required_grounding) == ("/rates/a~1b", "a/b", True)
+    assert claims[claims.index(key) + 1].pointer == key.pointer
     assert [claim.value for claim in claims][:3] == ["A1", "2024-01-02", "2024-01-02T10:00:00"]
     assert all(claim.required_grounding == (claim.kind != "exempt") for claim in claims)
 
@@ -159,7 +171,8 @@ def test_all_parts_of_an_all_of_speak_of_a_leaf() -> None:
 
 
 def test_a_document_that_does_not_fit_is_still_told_leaf_by_leaf() -> None:
-    assert kinds(Party, {"name": {"first": "a"}, "other": ["b"]}) == {
+    schema = Party.model_json_schema()
+    assert kinds(schema, {"name": {"first": "a"}, "other": ["b"]}) == {
         "/name/first": "text",
         "/other/0": "text",
     }
@@ -177,3 +190,91 @@ def test_recursion_is_followed_to_any_depth() -> None:
         document = {"label": "x", "children": [document]}
     claims = compile_schema(Tree).claims(document)
     assert sum(claim.kind == "text" for claim in claims) == 2_001
+
+
+class Rates(BaseModel):
+    open: dict[str, dict[str, int]]
+    closed: dict[Literal["x", "y"], int]
+    flags: dict[bool, int]
+    guessed: Inferred[dict[str, int]]
+    named: Verbatim[dict[str, Inferred[str]]]
+
+
+def test_keys_of_open_maps_are_claims_before_their_values() -> None:
+    document = {
+        "open": {"a": {"b": 1}},
+        "closed": {"x": 1},
+        "flags": {"true": 1},
+        "guessed": {"k": 1},
+        "named": {"n": "v"},
+    }
+    assert keys(Rates, document) == ["/open/a", "/open/a/b", "/named/n"]
+    claims = compile_schema(Rates).claims(document)
+    assert [(claim.value, claim.kind) for claim in claims][:3] == [
+        ("a", "key"),
+        ("b", "key"),
+        (1, "number"),
+    ]
+    assert [claim.mark for claim in claims if claim.kind == "key"][-1] is Mark.VERBATIM
+    assert keys(Any, {"a": 1}) == []
+
+
+class Open(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    name: str
+
+
+@dataclass
+class Point:
+    x: int
+
+
+class Item(TypedDict):
+    sku: str
+
+
+class Renamed(BaseModel):
+    model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
+    total: int = Field(alias="sum")
+    note: str = Field("", validation_alias=AliasChoices("remark", "comment"))
+
+
+class Nested(BaseModel):
+    party: Party
+    items: list[Item]
+    point: Point
+    open: Open
+    renamed: Renamed
+
+
+def test_what_a_type_drops_is_no_claim_and_can_be_told() -> None:
+    document = {
+        "party": {"name": "Ida", "invented": {"deep": 1}},
+        "items": [{"sku": "1"}, {"sku": "2", "x/y": 3}],
+        "point": {"x": 1, "y": 2},
+        "open": {"name": "a", "more": "b"},
+        "renamed": {"total": 3, "comment": "c", "extra": 4},
+        "unknown": [5],
+    }
+    compiled = compile_schema(Nested)
+    assert compiled.adapter is not None
+    assert compiled.adapter.validate_python(document).renamed.note == "c"
+    dropped = ("/party/invented", "/items/1/x~1y", "/point/y", "/renamed/extra", "/unknown")
+    assert compiled.dropped(document) == dropped
+    pointers = [claim.pointer for claim in compiled.claims(document)]
+    assert pointers == [
+        "/party/name",
+        "/items/0/sku",
+        "/items/1/sku",
+        "/point/x",
+        "/open/name",
+        "/open/more",
+        "/renamed/total",
+        "/renamed/comment",
+    ]
+
+
+def test_a_json_schema_drops_nothing() -> None:
+    compiled = compile_schema(Party.model_json_schema())
+    assert compiled.dropped({"name": "a", "other": 1}) == ()
+    assert compile_schema(Party).dropped(3) == ()

@@ -1,0 +1,53 @@
+"""Where a list states a value more often than the source does.
+
+Neighbours: `align` lets every value have its place, this module says where one place had to do
+for several. It is a doubt and no verdict: a header can hold for every row of a table.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
+
+from extractkit.grounding.align import Place
+from extractkit.paths import Pointer, join, split
+from extractkit.results import Finding, Validity
+
+__all__ = ["shared_places"]
+
+
+def shared_places(places: Mapping[Pointer, Sequence[Place]], text: str) -> Iterator[Finding]:
+    """Yield a warning for each value that one column of a list has more often than the text.
+
+    Args:
+        places: Every place of each found value, in the order of the answer.
+        text: What the offsets count in.
+    """
+    groups: defaultdict[tuple[Pointer, tuple[int, ...]], list[Pointer]] = defaultdict(list)
+    for pointer, found in places.items():
+        column = _column(pointer)
+        if column != pointer:
+            groups[column, tuple(place.start for place in found)].append(pointer)
+    for (column, starts), pointers in groups.items():
+        if len(pointers) > len(starts):
+            first = places[pointers[0]][0]
+            yield _warning(column, len(pointers), len(starts), text[first.start : first.end])
+
+
+def _column(pointer: Pointer) -> Pointer:
+    """Return `pointer` with every list position as `*`."""
+    return join("", *("*" if token.isdecimal() else token for token in split(pointer)))
+
+
+def _warning(column: Pointer, values: int, places: int, said: str) -> Finding:
+    shown = said if len(said) <= 40 else f"{said[:37]}..."
+    where = "one place" if places == 1 else f"{places} places"
+    return Finding(
+        level=Validity.GROUNDED,
+        path=join("", *takewhile("*".__ne__, split(column))),
+        message=f"{values} values at {column} share {where} in the source ({shown!r}), so that "
+        "some of them may be invented",
+        severity="warning",
+        code="shared_place",
+    )
