@@ -232,7 +232,7 @@ class Injector:
     def _any_level(self, names: list[str], level: int) -> Node:
         scalars = (NullNode(), BooleanNode(), self._number(NumberNode()), self._text(StringNode()))
         if level == 0:
-            return UnionNode(branches=scalars, form="types")
+            return UnionNode(branches=scalars)
         inner = RefNode(name=names[level - 1])
         containers = (
             self._list(ArrayNode(items=inner)),
@@ -242,7 +242,7 @@ class Injector:
             for node in containers:
                 depth = self._limit("", "depth", self._bounds.depth)
                 self.limits[node] = (*self.limits.get(node, ()), depth)
-        return UnionNode(branches=(*scalars, *containers), form="types")
+        return UnionNode(branches=(*scalars, *containers))
 
 
 def _as_number(node: Node) -> Node:

@@ -435,3 +435,13 @@ def test_objects_with_a_rule_over_keys_are_counted() -> None:
     assert not admits(small.schema, {"k1": None, "k2": None})
     open_keys = {**schema, "additionalProperties": {"const": 1}, "maxProperties": 1}
     assert [pointer for pointer, _ in bounded(open_keys).unbounded] == [""]
+
+
+@pytest.mark.parametrize("dialect", ["llguidance", "outlines-core"])
+def test_each_level_of_any_value_names_its_types(dialect: str) -> None:
+    schema = compile_schema(Any, dialect).bounded(Bounds(depth=2)).schema
+    for level in ("any.0", "any.1", "any.2"):
+        branches = schema["$defs"][level]["anyOf"]
+        assert [branch["type"] for branch in branches][:4] == [
+            "null", "boolean", "number", "string",
+        ]  # fmt: skip
