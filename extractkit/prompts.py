@@ -14,7 +14,7 @@ from typing import Any
 from extractkit.messages import Constraint, Message, ModelRequest, Sampling
 from extractkit.paths import JsonValue, is_object
 from extractkit.results import Finding, Plan, Strategy
-from extractkit.schema import CompiledSchema
+from extractkit.schema import CompiledSchema, format_of
 
 __all__ = ["VERSION", "build", "feedback", "fence", "outline"]
 
@@ -199,11 +199,8 @@ class _Outline:
             entries.append((f"{name}: {self._any(extra, inner)}", ""))
         if not entries:
             return "{}"
-        last = len(entries) - 1
-        lines = [
-            f"{inner}{entry}{',' if place < last else ''}{remark}"
-            for place, (entry, remark) in enumerate(entries)
-        ]
+        # No commas: a small model takes one that follows a remark for a part of it.
+        lines = [f"{inner}{entry}{remark}" for entry, remark in entries]
         size = _range(schema, "minProperties", "maxProperties", " names")
         return "{\n" + "\n".join(lines) + f"\n{indent}}}{size}"
 
@@ -239,12 +236,20 @@ def _literal(value: JsonValue) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+_FORMATS = {
+    "date": "date YYYY-MM-DD",
+    "date-time": "date and time YYYY-MM-DDThh:mm:ss",
+    "time": "time hh:mm:ss",
+    "decimal": "number as text",
+}
+
+
 def _string(schema: Mapping[str, Any]) -> str:
-    form = {"date": "date YYYY-MM-DD", "date-time": "date and time YYYY-MM-DDThh:mm:ss"}.get(
-        str(schema.get("format")), schema.get("format") or "string"
-    )
-    pattern = f" matching {schema['pattern']}" if "pattern" in schema else ""
-    return f"{form}{pattern}{_range(schema, 'minLength', 'maxLength', ' characters')}"
+    pattern = schema.get("pattern")
+    name = schema.get("format") or (format_of(pattern) if pattern else None)
+    told = f" matching {pattern}" if pattern and not format_of(pattern) else ""
+    form = _FORMATS.get(name, name) if name else "string"
+    return f"{form}{told}{_range(schema, 'minLength', 'maxLength', ' characters')}"
 
 
 def _range(schema: Mapping[str, Any], low: str, high: str, unit: str = "") -> str:

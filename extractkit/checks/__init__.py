@@ -117,6 +117,7 @@ def run(
     findings += [item for item in typed.findings if item.level is Validity.SCHEMA]
     conforms = not _errors(findings, Validity.SCHEMA)
     findings += [item for item in typed.findings if item.level is Validity.CONSISTENT]
+    findings += [_dropped(pointer) for pointer in compiled.dropped(document)]
     levels = {Validity.SYNTAX: LevelCount(checked=1)}
     evidence: Mapping[Pointer, Span] = {}
     if conforms and typed.built:
@@ -165,6 +166,16 @@ def _outcome(
         levels=dict(sorted(levels.items())),
         findings=tuple(sorted(findings, key=lambda item: item.level)),
         evidence=evidence,
+    )
+
+
+def _dropped(pointer: Pointer) -> Finding:
+    return Finding(
+        level=Validity.SCHEMA,
+        path=pointer,
+        message="the target declares no such field and drops it; it is not in the value",
+        severity="warning",
+        code="undeclared_field",
     )
 
 

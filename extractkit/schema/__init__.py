@@ -14,6 +14,7 @@ from extractkit.schema.claims import Claim
 from extractkit.schema.compile import compile_schema
 from extractkit.schema.compiled import CompiledSchema
 from extractkit.schema.dialects import DIALECTS, Dialect
+from extractkit.schema.lowerings.texts import format_of
 from extractkit.schema.report import Rewritten, Unenforced
 
 __all__ = [
@@ -27,4 +28,5 @@ __all__ = [
     "Rewritten",
     "Unenforced",
     "compile_schema",
+    "format_of",
 ]

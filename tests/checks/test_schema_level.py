@@ -388,3 +388,17 @@ def test_what_is_prepared_for_a_target_does_not_outlive_it() -> None:
 def test_findings_are_plain_data() -> None:
     for item in check({"kids": 3}, Tree).findings:
         assert json.loads(json.dumps([item.path, item.code, item.message]))
+
+
+class Named(BaseModel):
+    name: str
+
+
+def test_a_field_that_the_target_drops_is_told_and_claims_nothing() -> None:
+    outcome = run(compile_schema(Named), {"name": "Anna", "junk": {"deep": "zzz"}}, text="Anna")
+    assert outcome.validity is Validity.GROUNDED
+    assert [(item.code, item.path, item.severity) for item in outcome.findings] == [
+        ("undeclared_field", "/junk", "warning")
+    ]
+    assert list(outcome.evidence) == ["/name"]
+    assert outcome.levels[Validity.GROUNDED].checked == 1

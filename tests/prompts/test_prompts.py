@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -53,12 +54,26 @@ def test_the_outline_names_every_field_with_type_limits_and_description() -> Non
     assert '"number": string matching ^[A-Z]+$ or null' in form
     assert '"day": date YYYY-MM-DD or null' in form
     assert '"goods" or "work" or "unknown"' in form
-    assert '"what": string,  // as it is printed' in form
+    assert '"what": string  // as it is printed' in form
     assert '"count": integer (1 to 9)' in form
     assert "(at most 3 items)" in form
     assert '"paid": true or false' in form
     assert "any name: integer" in form
     assert "[number, number]" in form
+
+
+class Moment(BaseModel):
+    at: datetime.datetime
+    clock: datetime.time
+    price: Decimal
+
+
+def test_an_expression_of_ours_is_told_as_the_format_that_it_stands_for() -> None:
+    form = prompts.outline(compile_schema(Moment, "llguidance").schema)
+    assert '"at": date and time YYYY-MM-DDThh:mm:ss' in form
+    assert '"clock": time hh:mm:ss' in form
+    assert '"price": number or number as text' in form
+    assert "matching" not in form
 
 
 def test_a_definition_inside_itself_is_named_and_not_written_for_ever() -> None:
@@ -80,7 +95,7 @@ def test_a_definition_inside_itself_is_named_and_not_written_for_ever() -> None:
         ),
         (
             {"properties": {"a": {"type": "null"}}, "additionalProperties": True},
-            '{\n  "a": null,\n  any other name: any JSON value\n}',
+            '{\n  "a": null\n  any other name: any JSON value\n}',
         ),
         (
             {
@@ -90,7 +105,7 @@ def test_a_definition_inside_itself_is_named_and_not_written_for_ever() -> None:
                 },
                 "additionalProperties": False,
             },
-            '{\n  "a": integer,  // one\n  "b": string  // two\n}',
+            '{\n  "a": integer  // one\n  "b": string  // two\n}',
         ),
         ({"type": "integer", "exclusiveMinimum": 0}, "integer (more than 0)"),
         (

@@ -18,7 +18,7 @@ from typing import Final
 from extractkit.schema.nodes import Node, NumberNode, StringNode, UnionNode
 from extractkit.schema.scope import Scope, same
 
-__all__ = ["DATE_PATTERNS", "DECIMAL", "is_bounded", "lift", "lower", "lower_value"]
+__all__ = ["DATE_PATTERNS", "DECIMAL", "format_of", "is_bounded", "lift", "lower", "lower_value"]
 
 _YEAR = "(?:[1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
 _LEAP_YEAR = "(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:0[48]|[2468][048]|[13579][26])00)"
@@ -50,6 +50,19 @@ DATE_PATTERNS: Final[Mapping[tuple[str, str], str]] = {
 
 DECIMAL: Final = r"^[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,4})?$"
 """The texts that a Decimal is written as."""
+
+_FORMATS: Final = {pattern: name for (name, _), pattern in DATE_PATTERNS.items()} | {
+    DECIMAL: "decimal"
+}
+
+
+def format_of(pattern: str) -> str | None:
+    """Return the format that `pattern` was made of here, "decimal" for a number as text, or None.
+
+    For those who tell a person or a model what is asked for: the expression itself says little.
+    """
+    return _FORMATS.get(pattern)
+
 
 _MOST_PLACES: Final = 10
 """The finest step that the engines take is 1e-10."""
