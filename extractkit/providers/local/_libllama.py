@@ -10,6 +10,7 @@ import ctypes
 import os
 import weakref
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -191,10 +192,10 @@ class _Handles:
 
 
 def _model(calls: Library, path: Path) -> int:
-    model = calls.model_load_from_file(os.fsencode(path), calls.model_default_params())
-    calls.raise_interrupt()
+    load = partial(calls.model_load_from_file, os.fsencode(path), calls.model_default_params())
+    model = load()
     if not model:
-        raise calls.failure(f"llama.cpp cannot load {path}")
+        raise calls.failure(f"llama.cpp cannot load {path}", load)
     return int(model)
 
 
@@ -208,10 +209,10 @@ def _context(calls: Library, model: int, context_tokens: int, *, exact_cache: bo
     parameters = calls.context_default_params()
     parameters.words[0:3] = (context_tokens, chunk, chunk)
     _set_attention(calls, parameters, exact_cache=exact_cache)
-    context = calls.init_from_model(model, parameters)
-    calls.raise_interrupt()
+    make = partial(calls.init_from_model, model, parameters)
+    context = make()
     if not context:
-        raise calls.failure(f"llama.cpp cannot make a context of {context_tokens} tokens")
+        raise calls.failure(f"llama.cpp cannot make a context of {context_tokens} tokens", make)
     got = (calls.n_ctx(context), calls.n_batch(context), calls.n_ubatch(context))
     # The library rounds a context up to what its kernels like.
     if not (context_tokens <= got[0] < context_tokens + 1024 and got[1:] == (chunk, chunk)):

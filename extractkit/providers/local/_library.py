@@ -14,10 +14,10 @@ import importlib.util
 import os
 import platform
 import sys
-import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,22 +40,18 @@ _LogCallback = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, _Pointer)
 
 
 _complaints: deque[str] = deque(maxlen=4)
-_interrupted = threading.Event()
 
 
 def _hear(level: int, text: bytes, _data: object) -> None:
-    """Keep warnings and errors.
-
-    Python handles Ctrl-C wherever it next runs Python, and drops what a C callback raises.
-    """
-    try:
-        if level in (3, 4) and text.strip():  # ggml_log_level: warning, error
-            _complaints.append(text.decode(errors="replace").strip())
-    except KeyboardInterrupt:
-        _interrupted.set()
+    """Keep warnings and errors."""
+    if level in (3, 4) and text.strip():  # ggml_log_level: warning, error
+        _complaints.append(text.decode(errors="replace").strip())
 
 
-_log = _LogCallback(_hear)  # lives as long as the process, as the library keeps a pointer to it
+_LISTENING = _LogCallback(_hear)
+# Python drops a Ctrl-C that arrives while C calls Python, so the library tells its log to C as a
+# rule: abs takes the level, leaves the rest alone, and does nothing.
+_SILENT = ctypes.cast(ctypes.CDLL(None).abs, _LogCallback)
 
 
 class Blob(ctypes.Structure):
@@ -121,7 +117,7 @@ class _Place:
 
 
 class Library:
-    """llama.cpp's functions, by name without the prefix, and what it last complained about.
+    """llama.cpp's functions, by name without the prefix, and what it complains about.
 
     Attributes:
         package: Distribution and version that the library comes from.
@@ -140,28 +136,36 @@ class Library:
                 provider="local",
             ) from error
         self.package = place.package
-        self._handle.llama_log_set(_log, None)
+        self._handle.llama_log_set(_SILENT, None)
         self._handle.llama_backend_init()
         if place.cpu_plugin is not None:
             self._handle.ggml_backend_load(os.fsencode(place.cpu_plugin))
         if not self._handle.ggml_backend_dev_by_type(0):
-            raise self.failure(f"{place.package} has no CPU back end that runs here")
+            plugin = os.fsencode(place.cpu_plugin or "")
+            raise self.failure(
+                f"{place.package} has no CPU back end that runs here",
+                partial(self._handle.ggml_backend_load, plugin),
+            )
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         prefix = "" if name.startswith("ggml_") else "llama_"
         function: Callable[..., Any] = getattr(self._handle, prefix + name)
         return function
 
-    def raise_interrupt(self) -> None:
-        """Raise what Ctrl-C would have raised, had the library not been telling something."""
-        if _interrupted.is_set():
-            _interrupted.clear()
-            raise KeyboardInterrupt
+    def failure(self, what: str, again: Callable[[], object] | None = None) -> ProviderError:
+        """Return the error for `what`.
 
-    def failure(self, what: str) -> ProviderError:
-        """Return the error for `what`, with the library's last complaints in its message."""
-        said = f" (the library says: {' | '.join(_complaints)})" if _complaints else ""
+        Args:
+            what: What failed.
+            again: Makes the call that failed once more, while the library is listened to: what it
+                complains about goes into the message.
+        """
         _complaints.clear()
+        if again is not None:
+            self._handle.llama_log_set(_LISTENING, None)
+            again()
+            self._handle.llama_log_set(_SILENT, None)
+        said = f" (the library says: {' | '.join(_complaints)})" if _complaints else ""
         return ProviderError(f"{what}{said}", provider="local")
 
 

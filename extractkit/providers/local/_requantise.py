@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -43,11 +44,14 @@ def requantise(source: Path, target: Path, kind: Kind) -> None:
     parameters = _parameters(calls, _FILE_TYPES[kind])
     with tempfile.TemporaryDirectory(dir=target.parent, prefix="requantise-") as folder:
         part = Path(folder) / target.name
-        code = calls.model_quantize(
-            os.fsencode(source), os.fsencode(part), ctypes.byref(parameters)
+        convert = partial(
+            calls.model_quantize,
+            os.fsencode(source),
+            os.fsencode(part),
+            ctypes.byref(parameters),
         )
-        if code:
-            raise calls.failure(f"llama.cpp cannot requantise {source} to {kind}")
+        if convert():
+            raise calls.failure(f"llama.cpp cannot requantise {source} to {kind}", convert)
         written = read_gguf(part)
         formats = {t.format for t in written.tensors.values() if len(t.shape) > 1}
         # The library gives the output matrix more bits where the rest has four.

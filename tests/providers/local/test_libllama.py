@@ -423,15 +423,33 @@ def test_the_embedded_model_has_the_known_tokens_and_size(weights_path: Path) ->
     engine.close()
 
 
-def test_ctrl_c_while_the_library_tells_something_is_not_lost(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    class Interrupting:
-        def strip(self) -> bytes:
-            raise KeyboardInterrupt
+_ALARMED = """
+import signal, sys
+from extractkit.providers.local._libllama import LibllamaEngine
 
-    calls = library()
-    _library._hear(3, Interrupting(), None)  # type: ignore[arg-type]  # stands for the moment
-    with pytest.raises(KeyboardInterrupt):
-        calls.raise_interrupt()
-    calls.raise_interrupt()
+class Alarm(Exception): ...
+
+def ring(*_):
+    raise Alarm
+
+signal.signal(signal.SIGALRM, ring)
+rung = 0
+for number in range(60):
+    signal.setitimer(signal.ITIMER_REAL, 0.0002 * (number + 1))
+    try:
+        LibllamaEngine(sys.argv[1]).close()
+    except Alarm:
+        rung += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+print(rung)
+"""
+
+
+def test_what_interrupts_a_load_is_never_dropped_by_the_librarys_log(tiny: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _ALARMED, str(tiny)], capture_output=True, text=True, check=False
+    )
+    assert "callback" not in done.stderr
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 10
