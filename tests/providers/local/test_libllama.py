@@ -432,16 +432,22 @@ class Alarm(Exception): ...
 def ring(*_):
     raise Alarm
 
+LibllamaEngine(sys.argv[1]).close()  # what is imported and found once
 signal.signal(signal.SIGALRM, ring)
 rung = 0
-for number in range(60):
-    signal.setitimer(signal.ITIMER_REAL, 0.0002 * (number + 1))
+
+def load(delay):
     try:
+        signal.setitimer(signal.ITIMER_REAL, delay)
         LibllamaEngine(sys.argv[1]).close()
-    except Alarm:
-        rung += 1
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+
+for number in range(60):
+    try:
+        load(0.0002 * (number + 1))
+    except Exception:  # the one alarm of this load, or what somebody made of it
+        rung += 1
 print(rung)
 """
 
