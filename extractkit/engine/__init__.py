@@ -18,7 +18,12 @@ from extractkit.engine.conclusion import conclude
 from extractkit.engine.judge import Judged, judge
 from extractkit.engine.question import Question
 from extractkit.engine.setup import Setup, prepare
-from extractkit.errors import DeadlineExceededError, ExtractkitError, MalformedResponseError
+from extractkit.errors import (
+    DeadlineExceededError,
+    ExtractkitError,
+    MalformedResponseError,
+    UsageError,
+)
 from extractkit.messages import Capabilities, ModelRequest, ModelResponse, Provider, StopReason
 from extractkit.results import ExtractionResult, Status
 
@@ -114,6 +119,12 @@ def extract_flow(
                     timeout_s=question.timeout_s,
                 ) from error
             return conclude(setup, provider, judged, note="the time ended before another answer")
+        except UsageError as error:
+            # The first question could be put; with the findings added it no longer fits.
+            if not judged:
+                raise
+            note = f"another answer could not be asked for: {error.message}"
+            return conclude(setup, provider, judged, note=note)
         _require_text(response, provider)
         judged.append(judge(setup, response, seconds=clock() - began))
         if not _can_help(setup, judged):

@@ -291,6 +291,15 @@ def test_time_that_ends_later_returns_the_best_answer_and_says_so() -> None:
     assert any("time ended" in finding.message for finding in result.findings)
 
 
+def test_a_repeated_question_that_no_longer_fits_returns_the_answer_that_there_is() -> None:
+    result, _ = ask([WRONG_TYPE, UsageError("the prompt has 9,000 tokens")])
+    assert result.status is Status.INVALID
+    assert result.document == {"buyer": "Ida", "count": "3"}
+    assert any("9,000 tokens" in finding.message for finding in result.findings)
+    with pytest.raises(UsageError, match="9,000 tokens"):
+        ask([UsageError("the prompt has 9,000 tokens")])
+
+
 def test_no_request_is_made_when_no_time_is_left() -> None:
     provider = FakeProvider([WRONG_TYPE, GOOD])
     times = iter([0.0, 0.0, 200.0, 200.0, 200.0])
