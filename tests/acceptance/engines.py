@@ -128,6 +128,10 @@ def _compare(bounds: Bounds, path: Path, name: str, *, answers: int, exactly: bo
                 f"{apart.max():.4f}",
             )
         else:
+            print(
+                f"{'held' if apart.max() <= tolerance else 'not held'}: {name}: largest within {tolerance} (measured: {apart.max():.4f}; "
+                f"libllama from itself: {itself.max():.4f})"
+            )
             middle = float(np.median(apart))
             bounds.check(middle <= tolerance, f"{name}: median within {tolerance}", f"{middle:.4f}")
             ratio = _mean_square(apart) / _mean_square(itself)
