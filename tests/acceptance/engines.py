@@ -128,8 +128,9 @@ def _compare(bounds: Bounds, path: Path, name: str, *, answers: int, exactly: bo
                 f"{apart.max():.4f}",
             )
         else:
+            verdict = "held" if apart.max() <= tolerance else "not held"
             print(
-                f"{'held' if apart.max() <= tolerance else 'not held'}: {name}: largest within {tolerance} (measured: {apart.max():.4f}; "
+                f"{verdict}: {name}: largest within {tolerance} (measured: {apart.max():.4f}; "
                 f"libllama from itself: {itself.max():.4f})"
             )
             middle = float(np.median(apart))
