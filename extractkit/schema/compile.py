@@ -22,15 +22,16 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from extractkit.errors import UnsupportedError
 from extractkit.paths import JsonObject
 from extractkit.schema.compiled import CompiledSchema, Program
+from extractkit.schema.convert import Lifter
 from extractkit.schema.describe import adapter, bare, copy_json, describe
 from extractkit.schema.dialects import DIALECTS, Dialect
 from extractkit.schema.lowerings import LOWERINGS
-from extractkit.schema.lowerings.defaults import find_ambiguous
-from extractkit.schema.nodes import ObjectNode, SchemaTree, owners, walk_nodes
+from extractkit.schema.nodes import SchemaTree
 from extractkit.schema.places import reachable
+from extractkit.schema.quotas import check_counts, count, refuse_impossible
 from extractkit.schema.read import read
 from extractkit.schema.report import Report
-from extractkit.schema.scope import Scope, transform_tree
+from extractkit.schema.scope import Scope
 from extractkit.schema.write import write
 
 __all__ = ["compile_schema"]
@@ -139,7 +140,7 @@ def _program(target: Any, dialect: Dialect) -> Program:
     described = describe(target)
     tree = read(described.schema)
     report = Report()
-    lowered = _lower(tree, dialect, report)
+    lowered = _lower(tree, dialect, report, is_type=not isinstance(target, dict))
     schema = write(lowered, dialect)
     return Program(
         dialect=dialect,
@@ -148,22 +149,22 @@ def _program(target: Any, dialect: Dialect) -> Program:
         user_schema=cast("JsonObject", bare(described.schema)),
         tree=tree,
         lowered=lowered,
-        lowerings=tuple(LOWERINGS[name] for name in dialect.lowerings),
-        lifts=_lifts(lowered),
+        lifter=Lifter(lowered),
         unenforced=report.unenforced(tree.places),
         rewritten=report.rewritten(tree.places),
         fingerprint=_fingerprint(schema, dialect),
     )
 
 
-def _lower(tree: SchemaTree, dialect: Dialect, report: Report) -> SchemaTree:
+def _lower(tree: SchemaTree, dialect: Dialect, report: Report, *, is_type: bool) -> SchemaTree:
     for name in dialect.lowerings:
-        scope = Scope(dialect=dialect, tree=tree, report=report)
-        if name == "defaults":
-            scope.ambiguous = find_ambiguous(tree)
-        tree = transform_tree(tree, scope, LOWERINGS[name].lower)
-        if name in ("intersections", "losses"):
+        scope = Scope(dialect=dialect, tree=tree, report=report, is_type=is_type)
+        tree = LOWERINGS[name](tree, scope)
+        if name in ("intersections", "recursion", "roots", "losses", "refs"):
             tree = _without_unused(tree)
+    if not dialect.open_objects:
+        refuse_impossible(tree, dialect)
+        check_counts(count(tree), dialect, "(root)")
     return tree
 
 
@@ -172,16 +173,6 @@ def _without_unused(tree: SchemaTree) -> SchemaTree:
     used = reachable(tree)
     kept = {name: node for name, node in tree.definitions.items() if name in used}
     return replace(tree, definitions=kept)
-
-
-def _lifts(lowered: SchemaTree) -> bool:
-    return any(
-        prop.null_is_absent
-        for _, top in owners(lowered)
-        for node in walk_nodes(top)
-        if isinstance(node, ObjectNode)
-        for prop in node.properties
-    )
 
 
 def _fingerprint(schema: JsonObject, dialect: Dialect) -> str:

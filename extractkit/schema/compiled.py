@@ -7,18 +7,18 @@ that a cache of programs keeps no class alive. `CompiledSchema` is a program wit
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import TypeAdapter
 
+from extractkit.errors import SchemaError
 from extractkit.paths import JsonObject, JsonValue, Pointer
 from extractkit.schema import convert
 from extractkit.schema.bounds import BoundedSchema, Bounds, bound
 from extractkit.schema.claims import Claim, find_claims, find_dropped
+from extractkit.schema.convert import Fault, Lifter
 from extractkit.schema.dialects import Dialect
-from extractkit.schema.lowerings import Lowering
 from extractkit.schema.nodes import SchemaTree
 from extractkit.schema.report import Rewritten, Unenforced
 
@@ -36,8 +36,7 @@ class Program:
         user_schema: The user's own JSON Schema.
         tree: The user's nodes.
         lowered: The nodes of what is sent.
-        lowerings: What was applied, in order.
-        lifts: Whether an answer may have another form than the user's.
+        lifter: What takes answers back to the user's form.
         unenforced: What the target does not hold an answer to.
         rewritten: What is asked for in another form.
         fingerprint: Digest of dialect and schema.
@@ -49,8 +48,7 @@ class Program:
     user_schema: JsonObject
     tree: SchemaTree
     lowered: SchemaTree
-    lowerings: Sequence[Lowering]
-    lifts: bool
+    lifter: Lifter
     unenforced: tuple[Unenforced, ...]
     rewritten: tuple[Rewritten, ...]
     fingerprint: str
@@ -119,9 +117,23 @@ class CompiledSchema:
 
         Args:
             value: Plain JSON that fits `user_schema`. It is not changed.
+
+        Raises:
+            SchemaError: If a part of it has no place there, such as a key that is not declared
+                or a level of recursion that is not sent; the pointer names it.
         """
-        program = self.program
-        return convert.lower(value, program.lowered, program.lowerings)
+        try:
+            return convert.lower(value, self.program.lowered)
+        except convert.RefusedError as exc:
+            place = exc.pointer or "(root)"
+            raise SchemaError(
+                f"{place}: this value cannot be sent to {self.dialect}: {exc.why}",
+                pointer=exc.pointer,
+            ) from None
+        except RecursionError:
+            raise SchemaError(
+                "(root): the value is nested too deeply to be sent", pointer=""
+            ) from None
 
     def lift(self, document: JsonValue) -> JsonValue:
         """Return an answer to `schema` in the user's form; `lift(lower(v)) == v`.
@@ -129,12 +141,17 @@ class CompiledSchema:
         Costs nothing and gives back the same object where no form was changed.
 
         Args:
-            document: Plain JSON that fits `schema`. It is not changed.
+            document: Plain JSON that fits `schema`. It is not changed. What does not fit is
+                given back as it is; see `faults`.
         """
-        program = self.program
-        if not program.lifts:
-            return document
-        return convert.lift(document, program.lowered, program.lowerings)
+        return self.program.lifter.lift(document)[0]
+
+    def faults(self, document: JsonValue) -> tuple[Fault, ...]:
+        """Return what of an answer to `schema` cannot be taken back exactly, by the user's places.
+
+        Among them: a key of a map that comes twice, a text that is not the JSON it should be.
+        """
+        return self.program.lifter.lift(document)[1]
 
     def bounded(self, bounds: Bounds | None = None) -> BoundedSchema:
         """Return the schema for decoding, in which no answer can run away.

@@ -1,47 +1,48 @@
 """A document from the user's form to the form that is sent, and back.
 
-Both ways walk the lowered nodes, outermost first, and apply the pairs of the dialect's lowerings
-in their order on the way there and in reverse on the way back. Each container is a copy; depth is
-limited by memory only.
+Both walk the lowered nodes and apply the ways that stand on them: there from the outside in, since
+a way decides which parts there are; back from the inside out. Parts that no way touches are given
+back as they are, uncopied. `Lifter` is made once per schema and keeps one function per node.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
 
-from extractkit.paths import JsonValue, is_object
-from extractkit.schema.lowerings import Lowering
-from extractkit.schema.match import choose
-from extractkit.schema.nodes import ArrayNode, Node, ObjectNode, SchemaTree, UnionNode
-from extractkit.schema.plain import parts_of
+from extractkit.paths import JsonValue, Pointer, is_array, is_object, join
+from extractkit.schema.match import accepts, choose, is_found, json_types
+from extractkit.schema.nodes import (
+    ArrayNode,
+    NeverNode,
+    Node,
+    ObjectNode,
+    RefNode,
+    SchemaTree,
+    UnionNode,
+    walk_nodes,
+)
+from extractkit.schema.plain import is_same, type_of
+from extractkit.schema.ways import CannotExpressError
 
-__all__ = ["below", "lift", "lower", "settle"]
+__all__ = ["Fault", "Lifter", "RefusedError", "below", "lower", "settle"]
 
-_Step: TypeAlias = Callable[[JsonValue, Node], JsonValue]
-
-
-def lower(value: JsonValue, tree: SchemaTree, lowerings: Sequence[Lowering]) -> JsonValue:
-    """Return a user's document in the form that `tree` asks for."""
-
-    def apply(part: JsonValue, node: Node) -> JsonValue:
-        for lowering in lowerings:
-            part = lowering.lower_value(part, node)
-        return part
-
-    return _convert(value, tree, apply)
+_Place: TypeAlias = "tuple[_Place, str | int] | None"
+_Lift: TypeAlias = Callable[[JsonValue, _Place, "list[Fault]"], JsonValue]
 
 
-def lift(value: JsonValue, tree: SchemaTree, lowerings: Sequence[Lowering]) -> JsonValue:
-    """Return an answer to `tree` in the user's form."""
-    backwards = tuple(reversed(lowerings))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """Something in an answer that cannot be taken back exactly.
 
-    def apply(part: JsonValue, node: Node) -> JsonValue:
-        for lowering in backwards:
-            part = lowering.lift(part, node)
-        return part
+    Attributes:
+        pointer: The place in the user's document.
+        message: What is wrong with the answer there.
+    """
 
-    return _convert(value, tree, apply)
+    pointer: Pointer
+    message: str
 
 
 def settle(node: Node, value: JsonValue, tree: SchemaTree) -> Node | None:
@@ -65,28 +66,316 @@ def below(node: Node | None, key: str | int) -> Node | None:
     return None
 
 
-def _of_key(node: ObjectNode, key: str) -> Node | None:
+def _of_key(node: ObjectNode, key: str) -> Node:
     for prop in node.properties:
         if prop.name == key:
             return prop.node
-    # All patterns of one object lead to values of one kind wherever a lowering looks.
-    return node.patterns[0][1] if node.patterns else node.extra
+    for pattern, part in node.patterns:
+        if is_found(pattern, key):
+            return part
+    return node.extra
 
 
-def _convert(value: JsonValue, tree: SchemaTree, apply: _Step) -> JsonValue:
-    """Return a new document; `apply` runs once per container, and never on what it added."""
-    holder: list[Any] = [value]
-    pending: list[tuple[Any, Any, Node | None]] = [(holder, 0, tree.root)]
-    while pending:
-        container, key, node = pending.pop()
-        part = container[key]
-        if node is None or not isinstance(part, dict | list):
-            continue
-        settled = settle(node, part, tree)
-        if settled is None:
-            continue
-        part = apply(part, settled)
-        copied: Any = dict(part) if is_object(part) else list(part)
-        container[key] = copied
-        pending.extend((copied, name, below(settled, name)) for name, _ in parts_of(copied))
-    return holder[0]
+def _pointer(place: _Place) -> Pointer:
+    keys: list[str | int] = []
+    while place is not None:
+        place, key = place
+        keys.append(key)
+    return join("", *reversed(keys)) if keys else ""
+
+
+def _step(node: Node, place: _Place, key: str | int, value: JsonValue) -> _Place:
+    """Return the user's place of what an answer to `node` has under `key`."""
+    here: str | int | None = key
+    for way in reversed(node.ways):
+        here = way.key(here, value)
+        if here is None:
+            return place
+    return (place, here)
+
+
+class Lifter:
+    """Takes answers to one tree back to the user's form. Safe to share between threads."""
+
+    def __init__(self, tree: SchemaTree) -> None:
+        self._tree = tree
+        self._changing = _changing(tree)
+        self._of_definition: dict[str, _Lift] = {}
+        self._known: dict[Node, _Lift | None] = {}
+        self._run = self.of(tree.root)
+
+    @property
+    def lifts(self) -> bool:
+        """Whether any answer has another form than the user's."""
+        return self._run is not None
+
+    def lift(self, document: JsonValue) -> tuple[JsonValue, tuple[Fault, ...]]:
+        """Return an answer in the user's form, and what could not be taken back exactly.
+
+        Never raises: what fits nowhere is given back as it is.
+        """
+        if self._run is None:
+            return document, ()
+        faults: list[Fault] = []
+        try:
+            lifted = self._run(document, None, faults)
+        except RecursionError:
+            return document, (Fault(pointer="", message="it is nested too deeply to be read"),)
+        return lifted, tuple(faults)
+
+    def of(self, node: Node) -> _Lift | None:
+        """Return what takes an answer to `node` back; None where it has the user's form."""
+        if node not in self._known:
+            self._known[node] = self._make(node)
+        return self._known[node]
+
+    def _make(self, node: Node) -> _Lift | None:
+        if isinstance(node, RefNode):
+            return self._reference(node)
+        if isinstance(node, UnionNode):
+            return self._union(node)
+        parts = self._parts(node)
+        ways = tuple(way for way in reversed(node.ways) if way.lifts)
+        if not ways:
+            return parts
+
+        def run(value: JsonValue, at: _Place, faults: list[Fault]) -> JsonValue:
+            if parts is not None:
+                value = parts(value, at, faults)
+            told: list[str] = []
+            for way in ways:
+                value = way.lift(value, told)
+            if told:
+                faults.extend(Fault(pointer=_pointer(at), message=message) for message in told)
+            return value
+
+        return run
+
+    def _reference(self, node: RefNode) -> _Lift | None:
+        if node.name not in self._changing:
+            return None
+
+        def run(value: JsonValue, at: _Place, faults: list[Fault]) -> JsonValue:
+            known = self._of_definition.get(node.name)
+            if known is None:
+                known = self.of(self._tree.definitions[node.name]) or _as_it_is
+                self._of_definition[node.name] = known
+            return known(value, at, faults)
+
+        return run
+
+    def _union(self, node: UnionNode) -> _Lift | None:
+        lifts = {branch: self.of(branch) for branch in node.branches}
+        if not any(lifts.values()):
+            return None
+        by_type = self._by_type(lifts)
+        tree = self._tree
+
+        def run(value: JsonValue, at: _Place, faults: list[Fault]) -> JsonValue:
+            if by_type is not None:
+                lift = by_type.get(type(value))
+            else:
+                branch = choose(node, value, tree)
+                lift = None if branch is None else lifts[branch]
+            return value if lift is None else lift(value, at, faults)
+
+        return run
+
+    def _by_type(self, lifts: Mapping[Node, _Lift | None]) -> dict[type, _Lift | None] | None:
+        """Return what lifts a value of each Python type; None if the type does not decide."""
+        found: dict[type, _Lift | None] = {}
+        for branch, lift in lifts.items():
+            for name in json_types(branch, self._tree):
+                for kind in _PYTHON_TYPES[name]:
+                    if kind in found:
+                        return None
+                    found[kind] = lift
+        return found
+
+    def _parts(self, node: Node) -> _Lift | None:
+        if isinstance(node, ArrayNode):
+            return self._list(node)
+        if isinstance(node, ObjectNode):
+            return self._object(node)
+        return None
+
+    def _list(self, node: ArrayNode) -> _Lift | None:
+        prefix, items = [self.of(part) for part in node.prefix], self.of(node.items)
+        if items is None and not any(prefix):
+            return None
+
+        def run(value: JsonValue, at: _Place, faults: list[Fault]) -> JsonValue:
+            if not is_array(value):
+                return value
+            lifts = [*prefix[: len(value)], *[items] * (len(value) - len(prefix))]
+            return [
+                part if lift is None else lift(part, _step(node, at, index, value), faults)
+                for index, (part, lift) in enumerate(zip(value, lifts, strict=True))
+            ]
+
+        return run
+
+    def _object(self, node: ObjectNode) -> _Lift | None:
+        named = {prop.name: self.of(prop.node) for prop in node.properties}
+        lifting = {name: lift for name, lift in named.items() if lift is not None}
+        patterns = [(pattern, self.of(part)) for pattern, part in node.patterns]
+        extra = self.of(node.extra)
+        is_fixed = extra is None and not any(lift for _, lift in patterns)
+        if is_fixed and not lifting:
+            return None
+
+        def of_key(key: str) -> _Lift | None:
+            if is_fixed or key in named:
+                return lifting.get(key)
+            return next((lift for pattern, lift in patterns if is_found(pattern, key)), extra)
+
+        def run(value: JsonValue, at: _Place, faults: list[Fault]) -> JsonValue:
+            if not is_object(value):
+                return value
+            lifted = dict(value)
+            for key in lifting if is_fixed else value:
+                lift = of_key(key)
+                if lift is not None and key in value:
+                    lifted[key] = lift(value[key], _step(node, at, key, value), faults)
+            return lifted
+
+        return run
+
+
+_PYTHON_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "null": (type(None),),
+    "boolean": (bool,),
+    "number": (int, float),
+    "string": (str,),
+    "array": (list,),
+    "object": (dict,),
+}
+
+
+def _as_it_is(value: JsonValue, at: _Place, faults: list[Fault]) -> JsonValue:
+    del at, faults
+    return value
+
+
+def _changing(tree: SchemaTree) -> set[str]:
+    """Return the definitions that lead to a way which changes answers."""
+    ahead: dict[str, set[str]] = {}
+    changing: set[str] = set()
+    for name, top in tree.definitions.items():
+        parts = list(walk_nodes(top))
+        ahead[name] = {part.name for part in parts if isinstance(part, RefNode)}
+        if any(way.lifts for part in parts for way in part.ways):
+            changing.add(name)
+    grown = True
+    while grown:
+        more = {name for name, names in ahead.items() if names & changing} - changing
+        changing |= more
+        grown = bool(more)
+    return changing
+
+
+def lower(value: JsonValue, tree: SchemaTree) -> JsonValue:
+    """Return a user's document in the form that `tree` asks for; `value` is not changed.
+
+    Raises:
+        RefusedError: If it has no place there; the error names the user's place.
+    """
+    return _Lowerer(tree).of(tree.root, value, None)
+
+
+class RefusedError(Exception):
+    """A part of a document that cannot be sent.
+
+    Attributes:
+        pointer: Its place in the user's document.
+        why: The reason.
+    """
+
+    def __init__(self, pointer: Pointer, why: str) -> None:
+        super().__init__(pointer, why)
+        self.pointer = pointer
+        self.why = why
+
+
+class _Lowerer:
+    def __init__(self, tree: SchemaTree) -> None:
+        self._tree = tree
+        self._lifter = Lifter(tree)
+
+    def of(self, node: Node, value: JsonValue, at: _Place) -> JsonValue:
+        """Return `value` as an answer to `node`."""
+        node = self._tree.resolve(node)
+        if isinstance(node, UnionNode):
+            return self._branch(node, value, at)
+        try:
+            for way in node.ways:
+                value = way.lower_value(value)
+        except CannotExpressError as exc:
+            raise RefusedError(_pointer(at), str(exc)) from None
+        if isinstance(node, ObjectNode) and is_object(value):
+            return self._object(node, value, at)
+        if isinstance(node, ArrayNode) and is_array(value):
+            return [
+                self.of(part, item, _step(node, at, index, value))
+                for index, item in enumerate(value)
+                if (part := below(node, index))
+            ]
+        return value
+
+    def _object(self, node: ObjectNode, value: dict[str, JsonValue], at: _Place) -> JsonValue:
+        lowered: dict[str, Any] = {
+            prop.name: self.of(prop.node, value[prop.name], _step(node, at, prop.name, value))
+            for prop in node.properties
+            if prop.name in value
+        }
+        for key, item in value.items():
+            if key not in lowered:
+                part, place = _of_key(node, key), _step(node, at, key, value)
+                if isinstance(part, NeverNode):
+                    raise RefusedError(_pointer(place), "the schema that is sent has no such key")
+                lowered[key] = self.of(part, item, place)
+        return lowered
+
+    def _branch(self, node: UnionNode, value: JsonValue, at: _Place) -> JsonValue:
+        """Return `value` as an answer to the first alternative that it comes back from."""
+        near: list[JsonValue] = []
+        refusals: list[RefusedError] = []
+        for branch in self._likely(node, value):
+            try:
+                candidate = self.of(branch, value, at)
+            except RefusedError as exc:
+                refusals.append(exc)
+                continue
+            if not accepts(branch, candidate, self._tree):
+                continue
+            back, _ = self._back(node, candidate)
+            if is_same(back, value):
+                return candidate
+            # Another spelling of the same value, such as a Decimal written as a number.
+            if is_same(back, self._back(branch, candidate)[0]):
+                near.append(candidate)
+        if near:
+            return near[0]
+        if self._lifter.of(node) is None and not refusals:
+            chosen = choose(node, value, self._tree)
+            return value if chosen is None else self.of(chosen, value, at)
+        if len(refusals) == 1:
+            raise refusals[0]
+        raise RefusedError(_pointer(at), "it fits none of the alternatives that are sent")
+
+    def _back(self, node: Node, candidate: JsonValue) -> tuple[JsonValue, list[Fault]]:
+        faults: list[Fault] = []
+        lift = self._lifter.of(node)
+        return (candidate if lift is None else lift(candidate, None, faults)), faults
+
+    def _likely(self, node: UnionNode, value: JsonValue) -> list[Node]:
+        """Return the branches worth trying, the one that `value` names first."""
+        kind = type_of(value)
+        chosen = choose(node, value, self._tree)
+        first = [] if chosen is None else [chosen]
+        others = [branch for branch in node.branches if branch is not chosen]
+        return first + [
+            branch
+            for branch in others
+            if self._tree.resolve(branch).ways or kind in json_types(branch, self._tree)
+        ]

@@ -8,11 +8,39 @@ against the result.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, Literal
 
-__all__ = ["DIALECTS", "Dialect"]
+__all__ = ["DIALECTS", "Dialect", "Limits"]
+
+
+_ALL_TYPES: Final = frozenset({"null", "boolean", "number", "string", "array", "object"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much one request may hold; None is no limit.
+
+    Attributes:
+        optional: Properties that need not be there.
+        unions: Places that hold one of several types: an anyOf, or a list of types.
+        properties: Declared properties.
+        depth: Objects inside each other as they are written; a reference begins anew.
+        enum_values: Values of all enums.
+        enum_characters: Characters in one enum of texts that has more than 250 values.
+        characters: Characters in all names of properties and definitions, and in all enums.
+        tools: Strict tools.
+    """
+
+    optional: int | None = None
+    unions: int | None = None
+    properties: int | None = None
+    depth: int | None = None
+    enum_values: int | None = None
+    enum_characters: int | None = None
+    characters: int | None = None
+    tools: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +58,19 @@ class Dialect:
         patterns: Regular expressions that it takes: "any", "linear" (no look-around, no
             back-reference, anchors at the edges only) or "anchored" (linear, both ends anchored).
         largest_number: Bounds of numbers beyond this are refused; None: there is no such limit.
+        largest_repeat: Counted repetitions in a pattern go so far; None: there is no limit.
+        largest_min_items: `minItems` goes so far; None: there is no limit.
         unique_keys: Whether two equal keys in one map are impossible.
+        open_objects: Whether an object may have keys that are not declared.
+        untyped: Whether a schema may leave the type open.
+        choices: JSON types that `enum` may hold.
+        choices_typed: Whether `enum` is written with a type, and one value as an enum of one.
+        exact_case: Whether a choice of texts holds an answer to upper and lower case.
+        decimals: A Decimal is written as a number or a text ("both"), or as a text alone.
+        moments_need_offset: Whether the formats date-time and time ask for a UTC offset.
+        recursion: Levels of a recursive definition that are written out; None: it may recurse.
+        property_names: Expression over the whole of each declared key; None: any key.
+        limits: What one request may hold: counts by name, as `quotas` counts them.
         notes: Known departures that no keyword names.
     """
 
@@ -43,7 +83,19 @@ class Dialect:
     annotations: frozenset[str] = frozenset()
     patterns: Literal["any", "linear", "anchored"] = "any"
     largest_number: int | None = None
+    largest_repeat: int | None = None
+    largest_min_items: int | None = None
     unique_keys: bool = True
+    open_objects: bool = True
+    untyped: bool = True
+    choices: frozenset[str] = _ALL_TYPES
+    choices_typed: bool = False
+    exact_case: bool = True
+    decimals: Literal["both", "text"] = "both"
+    moments_need_offset: bool = False
+    recursion: int | None = None
+    property_names: str | None = None
+    limits: Limits = field(default_factory=lambda: Limits())
     notes: tuple[str, ...] = ()
 
     def enforces(self, keyword: str) -> bool:
@@ -63,6 +115,88 @@ _NUMERIC = frozenset({"exclusiveMaximum", "exclusiveMinimum", "maximum", "minimu
 
 _LOCAL_LOWERINGS = (
     "intersections", "unions", "keys", "objects", "defaults", "texts", "reasoning", "losses",
+)  # fmt: skip
+
+_HOSTED_LOWERINGS = (
+    "intersections", "unions", "recursion", "keys", "objects", "choices", "texts", "tuples",
+    "untyped", "maps", "required", "names", "alternatives", "roots", "reasoning", "losses", "refs",
+)  # fmt: skip
+
+_MOMENTS = frozenset(
+    {"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uuid"}
+)
+
+_SCALARS = frozenset({"null", "boolean", "number", "string"})
+
+_OPENAI_STRICT = Dialect(
+    name="openai-strict",
+    date="2026-11-30",
+    sources=(
+        "https://developers.openai.com/api/docs/guides/structured-outputs",
+        "https://github.com/openai/openai-node/blob/main/src/lib/transform.ts",
+    ),
+    lowerings=_HOSTED_LOWERINGS,
+    keywords=frozenset(
+        {
+            "$ref", "anyOf", "enum", "format", "items", "maxItems", "minItems", "pattern",
+            "properties", "required", "type",
+        }
+    )
+    | _NUMERIC,
+    formats=_MOMENTS,
+    patterns="linear",
+    open_objects=False,
+    untyped=False,
+    choices=_SCALARS,
+    choices_typed=True,
+    decimals="text",
+    moments_need_offset=True,
+    limits=Limits(
+        optional=0,
+        properties=5000,
+        depth=10,
+        enum_values=1000,
+        enum_characters=15_000,
+        characters=120_000,
+    ),
+    notes=(
+        "minLength and maxLength are not sent: the guide and reports contradict each other",
+        "nested objects are counted by the depth of the document; whether the service counts "
+        "references as levels is not documented, so none is counted",
+        "alternatives whose objects begin with the same key were refused in 2024 and 2025",
+    ),
+)  # fmt: skip
+
+_ANTHROPIC = Dialect(
+    name="anthropic",
+    date="2026-11-30",
+    sources=("https://platform.claude.com/docs/en/build-with-claude/structured-outputs",),
+    lowerings=_HOSTED_LOWERINGS,
+    keywords=frozenset(
+        {
+            "$ref", "anyOf", "const", "enum", "format", "items", "minItems", "pattern",
+            "properties", "required", "type",
+        }
+    ),
+    formats=_MOMENTS | {"uri"},
+    patterns="linear",
+    largest_repeat=64,
+    largest_min_items=1,
+    open_objects=False,
+    untyped=False,
+    choices=_SCALARS,
+    exact_case=False,
+    decimals="text",
+    moments_need_offset=True,
+    recursion=4,
+    property_names=r"[A-Za-z0-9_.-]{1,64}",
+    limits=Limits(optional=24, unions=16, tools=20),
+    notes=(
+        "required keys are written before optional ones, whatever the order of the schema",
+        "the limits count over the whole request; each definition is counted once",
+        "the size of the compiled grammar is limited too, and that limit is not documented",
+        "upper and lower case of a choice are not held; an answer is read in either",
+    ),
 )  # fmt: skip
 
 DIALECTS: Final[Mapping[str, Dialect]] = MappingProxyType(
@@ -122,6 +256,13 @@ DIALECTS: Final[Mapping[str, Dialect]] = MappingProxyType(
                 "keys with quotes or characters of regular expressions are refused",
                 "large maxLength and maxItems make compilation slow (2000: 19 s)",
             ),
+        ),
+        "openai-strict": _OPENAI_STRICT,
+        "anthropic": _ANTHROPIC,
+        "anthropic-tool": replace(
+            _ANTHROPIC,
+            name="anthropic-tool",
+            notes=(*_ANTHROPIC.notes, "the input of a tool is an object, never a union"),
         ),
     }
 )

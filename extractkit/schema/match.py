@@ -28,7 +28,7 @@ from extractkit.schema.nodes import (
 )
 from extractkit.schema.plain import json_key, type_of
 
-__all__ = ["accepts", "admits_null", "are_disjoint", "choose", "json_types", "tags"]
+__all__ = ["accepts", "admits_null", "are_disjoint", "choose", "is_found", "json_types", "tags"]
 
 _ALL: Final = frozenset({"null", "boolean", "number", "string", "array", "object"})
 _NODE_TYPES: Final[dict[type[Node], frozenset[str]]] = {
@@ -116,7 +116,7 @@ def _accepts_text(node: StringNode, value: str) -> bool:
         return False
     if node.max_length is not None and len(value) > node.max_length:
         return False
-    if node.pattern is not None and not _is_found(node.pattern, value):
+    if node.pattern is not None and not is_found(node.pattern, value):
         return False
     return node.format not in _FORMATS or _is_date_like(node.format, value)
 
@@ -129,7 +129,8 @@ def _compiled(pattern: str) -> re.Pattern[str] | None:
         return None  # JSON Schema's expressions are not Python's; the judge decides
 
 
-def _is_found(pattern: str, value: str) -> bool:
+def is_found(pattern: str, value: str) -> bool:
+    """Whether `pattern` occurs in `value`; True where Python cannot read the expression."""
     compiled = _compiled(pattern)
     return compiled is None or compiled.search(value) is not None
 
@@ -174,13 +175,12 @@ def _accepts_object(
     if node.max_properties is not None and len(value) > node.max_properties:
         return False
     declared = {prop.name: prop for prop in node.properties}
-    missing = (p for p in node.properties if p.required and p.name not in value)
-    if any(not prop.null_is_absent for prop in missing):
+    if any(prop.required and prop.name not in value for prop in node.properties):
         return False
     for key, item in value.items():
         if node.names is not None and not accepts(node.names, key, tree, depth):
             return False
-        nodes = [part for pattern, part in node.patterns if _is_found(pattern, key)]
+        nodes = [part for pattern, part in node.patterns if is_found(pattern, key)]
         if key in declared:
             nodes.append(declared[key].node)
         if not all(accepts(part, item, tree, depth) for part in nodes or [node.extra]):
@@ -251,7 +251,9 @@ def tags(node: Node, tree: SchemaTree, *, required: bool = True) -> dict[str, fr
     }
 
 
-def are_disjoint(one: Node, other: Node, tree: SchemaTree, tag: str | None = None) -> bool:
+def are_disjoint(
+    one: Node, other: Node, tree: SchemaTree, tag: str | None = None, depth: int = 3
+) -> bool:
     """Whether it is certain that no value fits both; False means "not known".
 
     Args:
@@ -259,17 +261,22 @@ def are_disjoint(one: Node, other: Node, tree: SchemaTree, tag: str | None = Non
         other: Another one.
         tree: Where references lead.
         tag: A key that the user names as deciding, so that it need not be required.
+        depth: How many levels of keys are looked into.
     """
     one, other = tree.resolve(one), tree.resolve(other)
     if not json_types(one, tree) & json_types(other, tree):
         return True
     for union, against in ((one, other), (other, one)):
         if isinstance(union, UnionNode):
-            return all(are_disjoint(part, against, tree, tag) for part in union.branches)
+            return all(are_disjoint(part, against, tree, tag, depth) for part in union.branches)
     for choice, against in ((one, other), (other, one)):
         if isinstance(choice, ChoiceNode):
             return not any(accepts(against, value, tree) for value in choice.values)
-    return _have_disjoint_tags(one, other, tree, tag) or _lack_a_key(one, other)
+    return (
+        _have_disjoint_tags(one, other, tree, tag)
+        or _lack_a_key(one, other)
+        or (depth > 0 and _have_a_disjoint_key(one, other, tree, depth - 1))
+    )
 
 
 def _have_disjoint_tags(one: Node, other: Node, tree: SchemaTree, tag: str | None) -> bool:
@@ -280,6 +287,18 @@ def _have_disjoint_tags(one: Node, other: Node, tree: SchemaTree, tag: str | Non
             if tag in loose:
                 known[tag] = loose[tag]
     return any(key in theirs and not values & theirs[key] for key, values in mine.items())
+
+
+def _have_a_disjoint_key(one: Node, other: Node, tree: SchemaTree, depth: int) -> bool:
+    """Whether both ask for a key whose values in the two surely differ."""
+    if not (isinstance(one, ObjectNode) and isinstance(other, ObjectNode)):
+        return False
+    theirs = {prop.name: prop.node for prop in other.properties if prop.required}
+    return any(
+        are_disjoint(prop.node, theirs[prop.name], tree, depth=depth)
+        for prop in one.properties
+        if prop.required and prop.name in theirs
+    )
 
 
 def _lack_a_key(one: Node, other: Node) -> bool:
@@ -296,6 +315,6 @@ def _forbids(closed: ObjectNode, asking: ObjectNode) -> bool:
     return any(
         prop.required
         and prop.name not in known
-        and not any(_is_found(pattern, prop.name) for pattern, _ in closed.patterns)
+        and not any(is_found(pattern, prop.name) for pattern, _ in closed.patterns)
         for prop in asking.properties
     )

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from extractkit.fields import Mark
 from extractkit.paths import JsonObject, JsonValue, Pointer
@@ -34,6 +34,7 @@ __all__ = [
     "SchemaTree",
     "StringNode",
     "UnionNode",
+    "Way",
     "children",
     "map_children",
     "owners",
@@ -42,6 +43,50 @@ __all__ = [
 ]
 
 _Number: TypeAlias = int | float
+
+
+class Way(Protocol):
+    """One rewriting of one place: what it makes of a value, and how that is undone.
+
+    A way looks at one value only; what stands inside is the business of the nodes below.
+
+    Attributes:
+        lifts: Whether `lift` ever changes a value.
+    """
+
+    @property
+    def lifts(self) -> bool:
+        """Whether `lift` ever changes a value."""
+        ...
+
+    def lower_value(self, value: JsonValue) -> JsonValue:
+        """Return a user's value in the form that is sent; its parts are still the user's.
+
+        Raises:
+            CannotExpressError: If the form that is sent has no room for it.
+        """
+        ...
+
+    def lift(self, value: JsonValue, told: list[str]) -> JsonValue:
+        """Return an answer in the user's form; its parts are in the user's form already.
+
+        Args:
+            value: What came; it need not fit. What does not fit is given back as it is.
+            told: Gets a sentence for whatever cannot be taken back exactly.
+        """
+        ...
+
+    def key(self, key: str | int, value: JsonValue) -> str | int | None:
+        """Return where in the user's value stands what an answer has under `key`.
+
+        Args:
+            key: A key or position of the answer.
+            value: The answer, as it came.
+
+        Returns:
+            The user's key or position; None if it is the place of the value itself.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,6 +100,7 @@ class Node:
         notes: Annotations that assert nothing: title, default, examples and the like.
         rest: Assertions that no node models, as they were written.
         beyond: What the type asks for besides, in words: JSON Schema has none for it.
+        ways: How this place was rewritten, first to last; empty in the user's own form.
     """
 
     pointer: Pointer = ""
@@ -63,6 +109,7 @@ class Node:
     notes: JsonObject = field(default_factory=dict[str, Any])
     rest: JsonObject = field(default_factory=dict[str, Any])
     beyond: Mapping[str, str] = field(default_factory=dict[str, str])
+    ways: tuple[Way, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -143,7 +190,6 @@ class Property:
         node: What stands there.
         required: Whether the key must be there.
         declared: False for a key that is only named as required.
-        null_is_absent: The key is always written, and null stands for its absence.
         of_map: It is one of the keys that a map may hold, so that its absence says something.
     """
 
@@ -151,7 +197,6 @@ class Property:
     node: Node
     required: bool = False
     declared: bool = True
-    null_is_absent: bool = False
     of_map: bool = False
 
 

@@ -24,6 +24,7 @@ class Pattern:
         start: Whether every match begins at the start of the text.
         end: Whether every match ends at the end of the text.
         nested: Whether an endless repetition stands inside another one.
+        largest_count: The largest number of a counted repetition, 0 without any.
     """
 
     shortest: str
@@ -31,6 +32,7 @@ class Pattern:
     start: bool
     end: bool
     nested: bool
+    largest_count: int
 
     @property
     def is_anchored(self) -> bool:
@@ -58,6 +60,7 @@ def parse(pattern: str) -> Pattern | None:
         start=found.start,
         end=found.end,
         nested=reader.nested,
+        largest_count=reader.largest_count,
     )
 
 
@@ -89,6 +92,7 @@ class _Reader:
         self.text = text
         self.at = 0
         self.nested = False
+        self.largest_count = 0
 
     def _peek(self) -> str:
         return self.text[self.at : self.at + 1]
@@ -198,6 +202,7 @@ class _Reader:
         low, comma, high = body.partition(",")
         if not low.isdecimal() or not (high.isdecimal() or not high):
             raise _NotLinearError
+        self.largest_count = max(self.largest_count, int(low), int(high or 0))
         if not comma:
             return int(low), int(low)
         return int(low), int(high) if high else None

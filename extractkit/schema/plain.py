@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from extractkit.paths import JsonValue, is_array, is_object
 
-__all__ = ["json_key", "parts_of", "type_of"]
+__all__ = ["is_same", "json_key", "parts_of", "type_of"]
 
 
 def parts_of(value: JsonValue) -> Iterator[tuple[str | int, JsonValue]]:
@@ -39,3 +39,13 @@ def json_key(value: JsonValue) -> str:
         parts = sorted(f"{json.dumps(key)}:{json_key(item)}" for key, item in parts_of(value))
         return ("{" if isinstance(value, dict) else "[") + ",".join(parts)
     return json.dumps(value)
+
+
+def is_same(one: JsonValue, other: JsonValue) -> bool:
+    """Whether two documents are written alike, but for the order of keys: 1 is not 1.0 nor true."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(is_same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        pairs = zip(one, other, strict=False)
+        return len(one) == len(other) and all(is_same(left, right) for left, right in pairs)
+    return type(one) is type(other) and one == other

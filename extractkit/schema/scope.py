@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
-from extractkit.paths import JsonValue, Pointer
 from extractkit.schema.dialects import Dialect
 from extractkit.schema.nodes import Node, SchemaTree, map_children
 from extractkit.schema.report import Report
 
-__all__ = ["Scope", "same", "transform_tree"]
+__all__ = ["Scope", "transform_tree"]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -22,17 +21,17 @@ class Scope:
     Attributes:
         dialect: The target.
         tree: All nodes as they were before this pass.
-        owner: The definition at work; "" is the root.
         report: Where losses and rewritings are noted.
-        ambiguous: (owner, pointer) of objects that stand where two branches of a union could be
-            confused; what cannot be told apart is not rewritten.
+        owner: The definition at work; "" is the root.
+        is_type: Whether the target is a type, for which a default stands for an absent key; to
+            a JSON Schema both are different documents.
     """
 
     dialect: Dialect
     tree: SchemaTree
     report: Report
     owner: str = ""
-    ambiguous: frozenset[tuple[str, Pointer]] = frozenset()
+    is_type: bool = False
 
     def lose(self, node: Node, keyword: str, why: str) -> None:
         """Note that `keyword` is not enforced at `node`."""
@@ -44,12 +43,6 @@ class Scope:
 
 
 _Lower: TypeAlias = Callable[[Node, Scope], Node]
-
-
-def same(value: JsonValue, node: Node) -> JsonValue:
-    """Return `value`: the pair of a lowering that does not change the form of values."""
-    del node
-    return value
 
 
 def _transform(node: Node, scope: Scope, lower: _Lower) -> Node:

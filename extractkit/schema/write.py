@@ -27,6 +27,7 @@ from extractkit.schema.nodes import (
     StringNode,
     UnionNode,
 )
+from extractkit.schema.plain import type_of
 
 __all__ = ["write"]
 
@@ -82,7 +83,11 @@ def _string(node: StringNode, _: Dialect) -> JsonObject:
     }
 
 
-def _choice(node: ChoiceNode, _: Dialect) -> JsonObject:
+def _choice(node: ChoiceNode, dialect: Dialect) -> JsonObject:
+    if dialect.choices_typed:
+        kind = type_of(node.values[0])
+        whole = kind == "number" and all(isinstance(value, int) for value in node.values)
+        return {"type": "integer" if whole else kind, "enum": list(node.values)}
     if len(node.values) == 1:
         return {"const": node.values[0]}
     return {"enum": list(node.values)}
@@ -103,10 +108,10 @@ def _array(node: ArrayNode, dialect: Dialect) -> JsonObject:
 def _object(node: ObjectNode, dialect: Dialect) -> JsonObject:
     body: JsonObject = {"type": "object"}
     declared = [prop for prop in node.properties if prop.declared]
-    if declared:
+    if declared or not dialect.open_objects:
         body["properties"] = {prop.name: _write(prop.node, dialect) for prop in declared}
     required = [prop.name for prop in node.properties if prop.required]
-    if required:
+    if required or not dialect.open_objects:
         body["required"] = required
     if node.patterns:
         body["patternProperties"] = {

@@ -73,7 +73,7 @@ TARGETS: list[tuple[Any, Any]] = [
     (Movie, {"title": "M"}),
     (Movie, {}),
     (Pair, [1.5, 2.5]),
-    (list[Invoice], [{"number": "1", "lines": []}]),
+    (list[Invoice], [{"number": "1", "lines": [], "note": None}]),
     (Invoice | Point, {"x": 1}),
     (Literal["a", 1, None], 1),
     (Annotated[int, Field(ge=3)], 3),

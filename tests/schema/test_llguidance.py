@@ -7,7 +7,8 @@ import jsonschema
 import pytest
 from pydantic import BaseModel, Field
 
-from extractkit.schema import compile_schema
+from extractkit.errors import SchemaError
+from extractkit.schema import CompiledSchema, compile_schema
 from tests.schema.engine import admits, admits_text
 
 
@@ -212,6 +213,14 @@ ENFORCED: dict[str, tuple[Any, list[Any], list[Any]]] = {
 }
 
 
+def _sent(compiled: CompiledSchema, value: Any) -> Any:
+    """Return the sent form of a value; the value itself where there is none."""
+    try:
+        return compiled.lower(value)
+    except SchemaError:
+        return value
+
+
 @pytest.mark.parametrize("name", sorted(ENFORCED))
 def test_what_is_not_listed_as_unenforced_is_enforced(name: str) -> None:
     schema, valid, invalid = ENFORCED[name]
@@ -225,7 +234,7 @@ def test_what_is_not_listed_as_unenforced_is_enforced(name: str) -> None:
         assert admits(compiled.bounded().schema, lowered), value
         jsonschema.validate(lowered, compiled.schema)
     for value in invalid:
-        assert not admits(compiled.schema, compiled.lower(value)), value
+        assert not admits(compiled.schema, _sent(compiled, value)), value
 
 
 LOST: dict[str, tuple[Any, list[tuple[str, str]]]] = {

@@ -420,21 +420,40 @@ def test_outlines_core_is_told_without_what_it_ignores() -> None:
 
 def test_a_value_that_does_not_fit_is_passed_on_as_it_is() -> None:
     compiled = compile_schema(Bill, "llguidance")
-    for value in (None, 3, [], {"line": 3}, {"line": {"label": 1}, "z": [{}]}):
+    for value in (None, 3, [], {"line": 3}, {"line": {"label": 1}}):
         assert compiled.lift(compiled.lower(value)) == value
+    assert compiled.lift({"line": {"label": 1}, "z": [{}]}) == {"line": {"label": 1}, "z": [{}]}
 
 
-def test_very_deep_documents_are_taken_back() -> None:
-    compiled = compile_schema(Part, "llguidance")
+def test_a_key_that_cannot_be_sent_is_refused_with_its_place() -> None:
+    compiled = compile_schema(Bill, "llguidance")
+    with pytest.raises(SchemaError, match="/line/z: this value cannot be sent") as caught:
+        compiled.lower({"line": {"label": "a", "z": [{}]}})
+    assert caught.value.pointer == "/line/z"
+
+
+def _nested(levels: int) -> Any:
     document: Any = {"name": "x", "subparts": None}
-    for _ in range(5_000):
+    for _ in range(levels):
         document = {"name": "x", "subparts": [document]}
-    lifted = compiled.lift(document)
+    return document
+
+
+def test_deep_documents_are_taken_back_and_bottomless_ones_are_told() -> None:
+    compiled = compile_schema(Part, "llguidance")
+    lifted = compiled.lift(_nested(100))
+    assert compiled.faults(_nested(100)) == ()
     depth = 0
     while lifted.get("subparts"):
         lifted, depth = lifted["subparts"][0], depth + 1
-    assert depth == 5_000
+    assert depth == 100
     assert lifted == {"name": "x"}
+    bottomless = _nested(5_000)
+    assert compiled.lift(bottomless) is bottomless
+    (fault,) = compiled.faults(bottomless)
+    assert "nested too deeply" in fault.message
+    with pytest.raises(SchemaError, match="nested too deeply"):
+        compiled.lower(bottomless)
 
 
 def test_unions_of_scalars_and_containers_are_told_apart_by_type() -> None:

@@ -14,8 +14,10 @@ for nothing invented: there null, or the one possible value, is in the user's fo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
+from typing import ClassVar
 
 from extractkit.paths import JsonValue, Pointer, is_object
 from extractkit.schema.match import admits_null, are_disjoint
@@ -33,12 +35,56 @@ from extractkit.schema.nodes import (
     owners,
     walk_nodes,
 )
-from extractkit.schema.scope import Scope
+from extractkit.schema.scope import Scope, transform_tree
+from extractkit.schema.ways import Kept
 
-__all__ = ["find_ambiguous", "lift", "lower", "lower_value"]
+__all__ = ["NullIsAbsent", "lower_tree", "or_null"]
 
 
-def find_ambiguous(tree: SchemaTree) -> frozenset[tuple[str, Pointer]]:
+@dataclass(frozen=True, slots=True)
+class NullIsAbsent(Kept):
+    """Keys that are always written, with null for their absence.
+
+    Attributes:
+        names: The keys.
+    """
+
+    names: frozenset[str]
+    lifts: ClassVar[bool] = True
+
+    def lower_value(self, value: JsonValue) -> JsonValue:
+        """Return `value` with null for each absent key."""
+        if not is_object(value):
+            return value
+        return {**value, **{name: None for name in self.names if name not in value}}
+
+    def lift(self, value: JsonValue, told: list[str]) -> JsonValue:
+        """Return `value` without the keys whose null stands for absence."""
+        del told
+        if not is_object(value):
+            return value
+        absent = {name for name in self.names if name in value and value[name] is None}
+        if not absent:
+            return value
+        return {key: item for key, item in value.items() if key not in absent}
+
+
+def or_null(node: Node) -> Node:
+    """Return what takes null besides what `node` takes."""
+    return UnionNode(
+        pointer=node.pointer,
+        description=node.description,
+        mark=node.mark,
+        branches=(replace(node, description=""), NullNode(pointer=node.pointer)),
+    )
+
+
+def lower_tree(tree: SchemaTree, scope: Scope) -> SchemaTree:
+    """Return `tree` with null standing for the absence of keys that cannot be null."""
+    return transform_tree(tree, scope, partial(_lower, ambiguous=_find_ambiguous(tree)))
+
+
+def _find_ambiguous(tree: SchemaTree) -> frozenset[tuple[str, Pointer]]:
     """Return (owner, pointer) of every object below branches that are not surely disjoint.
 
     There null could stand for an absent key in one branch and for null in the other, so that
@@ -75,15 +121,19 @@ def _collect(node: Node, owner: str, tree: SchemaTree, found: set[tuple[str, Poi
                 pending.append((part.name, tree.definitions[part.name]))
 
 
-def lower(node: Node, scope: Scope) -> Node:
-    """Return `node` with null standing for the absence of keys that cannot be null."""
+def _lower(node: Node, scope: Scope, *, ambiguous: frozenset[tuple[str, Pointer]]) -> Node:
     if not isinstance(node, ObjectNode) or all(prop.required for prop in node.properties):
         return node
     node = _without_counts(node, scope)
-    if (scope.owner, node.pointer) in scope.ambiguous:
+    if (scope.owner, node.pointer) in ambiguous:
         return node
-    properties = tuple(_always_written(prop, scope) for prop in node.properties)
-    return replace(node, properties=properties)
+    absent = frozenset(prop.name for prop in node.properties if _can_be_told(prop, scope))
+    if not absent:
+        return node
+    properties = tuple(
+        _always_written(prop, scope) if prop.name in absent else prop for prop in node.properties
+    )
+    return replace(node, properties=properties, ways=(*node.ways, NullIsAbsent(absent)))
 
 
 def _without_counts(node: ObjectNode, scope: Scope) -> ObjectNode:
@@ -96,49 +146,15 @@ def _without_counts(node: ObjectNode, scope: Scope) -> ObjectNode:
     return replace(node, min_properties=0, max_properties=None)
 
 
-def _always_written(prop: Property, scope: Scope) -> Property:
+def _can_be_told(prop: Property, scope: Scope) -> bool:
+    """Whether null can stand for the absence of a key, and for nothing else."""
     target = scope.tree.resolve(prop.node)
     single = isinstance(target, ChoiceNode) and len(target.values) == 1
     if prop.required or single or isinstance(target, NeverNode):
-        return prop
-    if admits_null(prop.node, scope.tree):
-        return prop
+        return False
+    return not admits_null(prop.node, scope.tree)
+
+
+def _always_written(prop: Property, scope: Scope) -> Property:
     scope.change(prop.node, "optional key", "required, null stands for its absence")
-    here = prop.node
-    return replace(
-        prop,
-        required=True,
-        null_is_absent=True,
-        node=UnionNode(
-            pointer=here.pointer,
-            description=here.description,
-            mark=here.mark,
-            branches=(replace(here, description=""), NullNode(pointer=here.pointer)),
-        ),
-    )
-
-
-def lower_value(value: JsonValue, node: Node) -> JsonValue:
-    """Return `value` with null for each absent key."""
-    if not (isinstance(node, ObjectNode) and is_object(value)):
-        return value
-    absent = {
-        prop.name: None
-        for prop in node.properties
-        if prop.null_is_absent and prop.name not in value
-    }
-    return {**value, **absent}
-
-
-def lift(value: JsonValue, node: Node) -> JsonValue:
-    """Return `value` without the keys whose null stands for absence."""
-    if not (isinstance(node, ObjectNode) and is_object(value)):
-        return value
-    absent = {
-        prop.name
-        for prop in node.properties
-        if prop.null_is_absent and prop.name in value and value[prop.name] is None
-    }
-    if not absent:
-        return value
-    return {key: item for key, item in value.items() if key not in absent}
+    return replace(prop, required=True, node=or_null(prop.node))

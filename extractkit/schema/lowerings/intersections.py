@@ -39,9 +39,9 @@ from extractkit.schema.nodes import (
     map_children,
     rebase,
 )
-from extractkit.schema.scope import Scope, same
+from extractkit.schema.scope import Scope
 
-__all__ = ["lift", "lower", "lower_value"]
+__all__ = ["lower"]
 
 N = TypeVar("N", bound=Node)
 
@@ -305,7 +305,3 @@ def _texts(one: StringNode, other: StringNode) -> Node:
         format=one.format or other.format,
         offset=one.offset if one.format else other.offset,
     )
-
-
-lower_value = same
-lift = same

@@ -5,11 +5,13 @@
 | propertyNames: a choice of texts | those keys, declared and optional, nothing else | as it is |
 | propertyNames: a pattern, a length or a date | patternProperties, nothing else | as it is |
 | propertyNames beside declared keys | not enforced | as it is |
+| propertyNames, where `maps` makes entries of an object | a rule over their keys | as it is |
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from extractkit.paths import join
 from extractkit.schema.lowerings.texts import DATE_PATTERNS
@@ -24,9 +26,13 @@ from extractkit.schema.nodes import (
     UnionNode,
 )
 from extractkit.schema.patterns import escape
-from extractkit.schema.scope import Scope, same
+from extractkit.schema.scope import Scope
 
-__all__ = ["lift", "lower", "lower_value"]
+__all__ = ["lower"]
+
+
+_MOST_DECLARED: Final = 64
+"""A choice of more keys than this is a rule over the keys of entries."""
 
 
 def lower(node: Node, scope: Scope) -> Node:
@@ -38,8 +44,10 @@ def lower(node: Node, scope: Scope) -> Node:
     names = scope.tree.resolve(node.names)
     for why in {**names.beyond, **node.names.beyond}.values():
         scope.lose(node, "propertyNames", why)
-    pattern = _pattern(names)
     simple = not node.properties and not node.patterns and not node.is_closed
+    if not scope.dialect.open_objects:
+        return _of_entries(node, names, scope, simple=simple)
+    pattern = _pattern(names)
     if pattern is None or not simple or not scope.dialect.enforces("patternProperties"):
         scope.lose(node, "propertyNames", "this rule over keys cannot be part of the grammar")
         return replace(node, names=None)
@@ -55,6 +63,24 @@ def lower(node: Node, scope: Scope) -> Node:
         extra=NeverNode(pointer=join(node.pointer, "*")),
         extra_stated=True,
     )
+
+
+def _of_entries(node: ObjectNode, names: Node, scope: Scope, *, simple: bool) -> Node:
+    """Return the object with a rule over keys that `maps` can put on the keys of its entries."""
+    if isinstance(names, UnionNode) and names.implied == "string":
+        names = next(part for part in names.branches if isinstance(part, StringNode))
+    if isinstance(names, AnyNode) or (node.is_closed and not node.patterns):
+        if not isinstance(names, AnyNode):
+            scope.lose(node, "propertyNames", "the declared keys are not held to it")
+        return replace(node, names=None)
+    if isinstance(names, ChoiceNode) and all(isinstance(value, str) for value in names.values):
+        if simple and len(names.values) <= _MOST_DECLARED:
+            return _declared(node, names, scope)
+        return replace(node, names=names)
+    if isinstance(names, StringNode):
+        return replace(node, names=names)
+    scope.lose(node, "propertyNames", "this rule over keys cannot be sent")
+    return replace(node, names=None)
 
 
 def _declared(node: ObjectNode, names: ChoiceNode, scope: Scope) -> Node:
@@ -106,7 +132,3 @@ def _length(names: StringNode) -> str | None:
         return None
     most = "" if names.max_length is None else names.max_length
     return f"^(?s:.){{{names.min_length},{most}}}$"
-
-
-lower_value = same
-lift = same

@@ -7,7 +7,7 @@
 | a format or a pattern outside the dialect | a sentence in the description | as it is |
 
 `checks` holds the answer to the user's own schema afterwards, so nothing lost here is lost for
-good. Always the last lowering.
+good. It comes after everything that still looks at what is asked for.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from extractkit.schema.nodes import (
     StringNode,
 )
 from extractkit.schema.patterns import parse
-from extractkit.schema.scope import Scope, same
+from extractkit.schema.scope import Scope
 
-__all__ = ["lift", "lower", "lower_value"]
+__all__ = ["lower"]
 
 _FIELDS: Final[Mapping[str, tuple[str, Any]]] = {
     "minimum": ("minimum", None),
@@ -55,6 +55,8 @@ def lower(node: Node, scope: Scope) -> Node:
     node = _beyond(_rest(node, scope), scope)
     if isinstance(node, AllOfNode) and not _can_intersect(node, scope):
         return _first_part(node, scope)
+    if isinstance(node, ArrayNode):
+        node = _list(node, scope)
     special = _SPECIAL.get(type(node))
     return _fields(special(node, scope) if special else node, scope)
 
@@ -144,6 +146,9 @@ def _unfit(pattern: str | None, scope: Scope) -> str:
         return "the expression is not linear (look-around, back-reference, \\b or the like)"
     if kind == "anchored" and not parsed.is_anchored:
         return "the expression is not anchored with ^ and $, and the engine takes it as if it were"
+    most = scope.dialect.largest_repeat
+    if most is not None and parsed.largest_count > most:
+        return f"{scope.dialect.name} does not count repetitions beyond {most}"
     return ""
 
 
@@ -158,6 +163,15 @@ def _number(node: NumberNode, scope: Scope) -> Node:
             far[name] = None
             scope.lose(node, keyword, f"{scope.dialect.name} cannot count that far")
     return replace(node, **far) if far else node
+
+
+def _list(node: ArrayNode, scope: Scope) -> ArrayNode:
+    most = scope.dialect.largest_min_items
+    if most is None or node.min_items <= most or not scope.dialect.enforces("minItems"):
+        return node
+    scope.lose(node, "minItems", f"{scope.dialect.name} does not count beyond {most}")
+    told = _told(node.description, {"minItems": node.min_items})
+    return replace(node, min_items=most, description=told)
 
 
 def _map(node: ObjectNode, scope: Scope) -> Node:
@@ -214,6 +228,3 @@ _SPECIAL: Final[Mapping[type[Node], Callable[[Any, Scope], Node]]] = {
     StringNode: _text,
     ObjectNode: _map,
 }
-
-lower_value = same
-lift = same

@@ -13,9 +13,9 @@ from dataclasses import replace
 
 from extractkit.paths import join
 from extractkit.schema.nodes import NeverNode, Node, ObjectNode
-from extractkit.schema.scope import Scope, same
+from extractkit.schema.scope import Scope
 
-__all__ = ["lift", "lower", "lower_value"]
+__all__ = ["lower"]
 
 
 def lower(node: Node, scope: Scope) -> Node:
@@ -31,7 +31,3 @@ def lower(node: Node, scope: Scope) -> Node:
     scope.change(node, "object open to other keys", "additionalProperties: false")
     closed = NeverNode(pointer=join(node.pointer, "*"))
     return replace(node, extra=closed, extra_stated=True)
-
-
-lower_value = same
-lift = same

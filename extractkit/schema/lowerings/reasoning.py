@@ -3,7 +3,6 @@
 | from | to | back |
 |---|---|---|
 | a Reasoning field after other fields | the same field first | as it is: keys have no order |
-| a value's keys in any order | the order of the schema | as it is |
 """
 
 from __future__ import annotations
@@ -11,11 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from extractkit.fields import Mark
-from extractkit.paths import JsonValue, is_object
 from extractkit.schema.nodes import Node, ObjectNode, UnionNode
-from extractkit.schema.scope import Scope, same
+from extractkit.schema.scope import Scope
 
-__all__ = ["lift", "lower", "lower_value"]
+__all__ = ["lower"]
 
 
 def lower(node: Node, scope: Scope) -> Node:
@@ -38,20 +36,3 @@ def _is_reasoning(node: Node) -> bool:
     if isinstance(node, UnionNode):
         return any(_is_reasoning(branch) for branch in node.branches)
     return False
-
-
-def lower_value(value: JsonValue, node: Node) -> JsonValue:
-    """Return `value` with its keys in the order of `node`, undeclared ones last."""
-    if not (isinstance(node, ObjectNode) and is_object(value)):
-        return value
-    names: list[str] = [prop.name for prop in node.properties if prop.name in value]
-    if list(value)[: len(names)] == names:
-        return value
-    known = set(names)
-    return {
-        **{name: value[name] for name in names},
-        **{key: item for key, item in value.items() if key not in known},
-    }
-
-
-lift = same

@@ -5,6 +5,7 @@
 | format date-time, offset optional (or needed, or forbidden) | a pattern that says so | as it is |
 | format time, offset as above | a pattern that says so | as it is |
 | the text form of a Decimal | a pattern of digits, and of as many as the type allows | as it is |
+| a Decimal, for targets of which a number may lose digits | its text alone | as it is |
 
 RFC 3339 wants an offset; a source that states none would force a model to invent one.
 """
@@ -12,13 +13,16 @@ RFC 3339 wants an offset; a source that states none would force a model to inven
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Final
 
+from extractkit.paths import JsonValue
 from extractkit.schema.nodes import Node, NumberNode, StringNode, UnionNode
-from extractkit.schema.scope import Scope, same
+from extractkit.schema.scope import Scope
+from extractkit.schema.ways import Kept
 
-__all__ = ["DATE_PATTERNS", "DECIMAL", "format_of", "is_bounded", "lift", "lower", "lower_value"]
+__all__ = ["DATE_PATTERNS", "DECIMAL", "format_of", "is_bounded", "lower"]
 
 _YEAR = "(?:[1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
 _LEAP_YEAR = "(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:0[48]|[2468][048]|[13579][26])00)"
@@ -64,6 +68,17 @@ def format_of(pattern: str) -> str | None:
     return _FORMATS.get(pattern)
 
 
+@dataclass(frozen=True, slots=True)
+class Digits(Kept):
+    """A decimal number as the text of its digits."""
+
+    def lower_value(self, value: JsonValue) -> JsonValue:
+        """Return the digits of a number; a text is its own."""
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return value
+        return format(Decimal(str(value)), "f")
+
+
 _MOST_PLACES: Final = 10
 """The finest step that the engines take is 1e-10."""
 
@@ -75,11 +90,20 @@ def lower(node: Node, scope: Scope) -> Node:
     if not isinstance(node, StringNode) or node.format is None:
         return node
     pattern = DATE_PATTERNS.get((node.format, node.offset))
-    if pattern is None or node.format in (scope.dialect.formats or ()) or node.pattern:
+    if pattern is None or node.pattern or _is_exact(node, scope):
         return node
     word = {"optional": "optional", "required": "needed", "none": "not allowed"}[node.offset]
     scope.change(node, f"format {node.format}", f"pattern (offset {word})")
     return replace(node, format=None, pattern=pattern)
+
+
+def _is_exact(node: StringNode, scope: Scope) -> bool:
+    """Whether the target's own idea of the format asks for what the type asks for."""
+    if node.format not in (scope.dialect.formats or ()):
+        return False
+    if node.format not in ("date-time", "time") or not scope.dialect.moments_need_offset:
+        return True
+    return node.offset == "required"
 
 
 def is_bounded(number: NumberNode) -> bool:
@@ -97,9 +121,24 @@ def _decimal(node: UnionNode, scope: Scope) -> Node:
     if number is not None and is_bounded(number):
         pattern = _digits(number)
         _lose_of_text(node, number, scope)
+    if scope.dialect.decimals == "text":
+        return _as_text(node, pattern, scope)
     branches = tuple(_decimal_branch(part, pattern, scope) for part in node.branches)
     scope.change(node, "any text beside a number", "the digits of a decimal number")
     return replace(node, branches=branches)
+
+
+def _as_text(node: UnionNode, pattern: str, scope: Scope) -> Node:
+    """Return a decimal as the text of its digits alone: a number could lose some on its way."""
+    scope.change(node, "a decimal number or its text", "the text of its digits")
+    others = [part for part in node.branches if not isinstance(part, NumberNode | StringNode)]
+    text = StringNode(pointer=node.pointer, pattern=pattern, ways=(Digits(),))
+    if others:
+        return replace(node, branches=(text, *others), decimal=False)
+    return replace(
+        text, description=node.description, mark=node.mark, notes=node.notes, rest=node.rest,
+        beyond=node.beyond,
+    )  # fmt: skip
 
 
 def _decimal_branch(part: Node, pattern: str, scope: Scope) -> Node:
@@ -163,7 +202,3 @@ def _lose_of_text(node: UnionNode, number: NumberNode, scope: Scope) -> None:
             scope.lose(node, keyword, why)
     if number.digits is not None and (number.decimals is None or number.decimals >= number.digits):
         scope.lose(node, "max_digits", "digits are not counted across the point")
-
-
-lower_value = same
-lift = same

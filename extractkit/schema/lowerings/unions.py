@@ -5,6 +5,9 @@
 | oneOf whose branches exclude each other | anyOf | as it is |
 | oneOf whose branches may overlap | anyOf; oneOf is told as not enforced | as it is |
 | keywords of one JSON type without `type` | that type alone | as it is |
+| a list of types, for targets that rewrite what is inside | anyOf | as it is |
+| an alternative that no value fits | left out | as it is |
+| alternatives inside alternatives | beside them | as it is |
 """
 
 from __future__ import annotations
@@ -13,10 +16,10 @@ from dataclasses import replace
 from itertools import combinations
 
 from extractkit.schema.match import are_disjoint
-from extractkit.schema.nodes import Node, UnionNode
-from extractkit.schema.scope import Scope, same
+from extractkit.schema.nodes import NeverNode, Node, UnionNode
+from extractkit.schema.scope import Scope
 
-__all__ = ["lift", "lower", "lower_value"]
+__all__ = ["lower"]
 
 
 def lower(node: Node, scope: Scope) -> Node:
@@ -25,6 +28,10 @@ def lower(node: Node, scope: Scope) -> Node:
         return node
     if node.implied is not None:
         return _implied(node, scope)
+    if not scope.dialect.open_objects:
+        node = _flat(node)
+        if not isinstance(node, UnionNode):
+            return node
     if node.form != "oneOf":
         return node
     if all(
@@ -36,6 +43,37 @@ def lower(node: Node, scope: Scope) -> Node:
         scope.lose(node, "oneOf", "a value that fits two branches is admitted")
         scope.change(node, "oneOf", "anyOf")
     return replace(node, form="anyOf")
+
+
+def _flat(node: UnionNode) -> Node:
+    """Return `node` without alternatives that cannot be, and with those inside others beside them.
+
+    What is closed or rewritten later can no longer share its keywords with other types.
+    """
+    form = "anyOf" if node.form == "types" else node.form
+    branches: list[Node] = []
+    for branch in node.branches:
+        if isinstance(branch, UnionNode) and _is_bare(branch) and branch.form == form == "anyOf":
+            branches.extend(branch.branches)
+        elif not isinstance(branch, NeverNode):
+            branches.append(branch)
+    if not branches:
+        return NeverNode(pointer=node.pointer)
+    if len(branches) > 1 or node.decimal:
+        return replace(node, branches=tuple(branches), form=form)
+    (only,) = branches
+    return replace(
+        only,
+        description=node.description or only.description,
+        mark=node.mark or only.mark,
+        notes={**only.notes, **node.notes},
+        rest={**only.rest, **node.rest},
+        beyond={**only.beyond, **node.beyond},
+    )
+
+
+def _is_bare(node: UnionNode) -> bool:
+    return not (node.description or node.mark or node.rest or node.beyond or node.decimal)
 
 
 def _implied(node: UnionNode, scope: Scope) -> Node:
@@ -59,6 +97,3 @@ _TYPE_NAMES = {
     "array": "ArrayNode",
     "object": "ObjectNode",
 }
-
-lower_value = same
-lift = same

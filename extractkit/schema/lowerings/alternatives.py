@@ -1,0 +1,104 @@
+"""Alternatives that look alike once they are rewritten, so that an answer must say which it is.
+
+| from | to | back |
+|---|---|---|
+| alternatives that one answer fits, but not comes back from alike | {"<name>": ...} | its value |
+| alternatives that exclude each other, or are sent as they are | kept | as it is |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations
+from typing import ClassVar
+
+from extractkit.paths import JsonValue, is_object
+from extractkit.schema.convert import Lifter
+from extractkit.schema.lowerings.maps import closed, free_name
+from extractkit.schema.match import are_disjoint
+from extractkit.schema.nodes import (
+    Node,
+    ObjectNode,
+    Property,
+    RefNode,
+    SchemaTree,
+    UnionNode,
+)
+from extractkit.schema.scope import Scope, transform_tree
+from extractkit.schema.ways import InPlace
+
+__all__ = ["lower_tree"]
+
+
+@dataclass(frozen=True, slots=True)
+class Named(InPlace):
+    """A value under the name of its alternative.
+
+    Attributes:
+        name: The name.
+    """
+
+    name: str
+    lifts: ClassVar[bool] = True
+
+    def lower_value(self, value: JsonValue) -> JsonValue:
+        """Return the object that names the alternative."""
+        return {self.name: value}
+
+    def lift(self, value: JsonValue, told: list[str]) -> JsonValue:
+        """Return what is under the name."""
+        del told
+        if is_object(value) and value.keys() == {self.name}:
+            return value[self.name]
+        return value
+
+
+def lower_tree(tree: SchemaTree, scope: Scope) -> SchemaTree:
+    """Return `tree` with names on alternatives that could be confused."""
+    lifter = Lifter(tree)
+    if not lifter.lifts:
+        return tree
+    return transform_tree(tree, scope, partial(_lower, lifter=lifter))
+
+
+def _lower(node: Node, scope: Scope, *, lifter: Lifter) -> Node:
+    if not isinstance(node, UnionNode):
+        return node
+    lifting = {branch for branch in node.branches if lifter.of(branch) is not None}
+    confusable = {
+        branch
+        for one, other in combinations(node.branches, 2)
+        if (one in lifting or other in lifting)
+        and not are_disjoint(one, other, scope.tree, node.tag)
+        for branch in (one, other)
+    }
+    if not confusable:
+        return node
+    scope.change(node, "alternatives that look alike when rewritten", "one named object each")
+    names: list[str] = []
+    branches: list[Node] = []
+    for branch in node.branches:
+        if branch in confusable:
+            name = free_name(_name(branch), names)
+            names.append(name)
+            branches.append(_named(branch, name))
+        else:
+            branches.append(branch)
+    return replace(node, branches=tuple(branches), tag=None)
+
+
+def _name(branch: Node) -> str:
+    if isinstance(branch, RefNode):
+        return branch.name
+    return type(branch).__name__.removesuffix("Node").lower()
+
+
+def _named(branch: Node, name: str) -> Node:
+    return ObjectNode(
+        pointer=branch.pointer,
+        properties=(Property(name=name, node=branch, required=True),),
+        extra=closed(branch),
+        extra_stated=True,
+        ways=(Named(name),),
+    )

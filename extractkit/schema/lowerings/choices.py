@@ -1,0 +1,213 @@
+"""Closed sets of values, for targets that take scalars in them only, of one type each.
+
+| from | to | back |
+|---|---|---|
+| a choice with lists or objects in it | labels: the JSON text of each | the value of the label |
+| a choice of several types | anyOf with one choice per type | as it is |
+| true and false; null | the type boolean; the type null | as it is |
+| texts, where letter case is not held | the same texts | the declared spelling |
+| more values than the target takes | any value of their types; told as not enforced | as it is |
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar, Final
+
+from extractkit.paths import JsonValue
+from extractkit.schema.dialects import Limits
+from extractkit.schema.lowerings.maps import free_name
+from extractkit.schema.nodes import (
+    BooleanNode,
+    ChoiceNode,
+    Node,
+    NullNode,
+    NumberNode,
+    SchemaTree,
+    StringNode,
+    UnionNode,
+    owners,
+    walk_nodes,
+)
+from extractkit.schema.plain import json_key, type_of
+from extractkit.schema.scope import Scope, transform_tree
+from extractkit.schema.ways import Kept
+
+__all__ = ["lower_tree"]
+
+_MANY: Final = 250
+"""Enums of texts with more values than this are measured in characters too."""
+_SHOWN: Final = 20
+"""How many values are told where a choice is not enforced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Labels(Kept):
+    """Values as texts.
+
+    Attributes:
+        pairs: (label, value), the value as it is written.
+    """
+
+    pairs: tuple[tuple[str, str], ...]
+    lifts: ClassVar[bool] = True
+
+    def lower_value(self, value: JsonValue) -> JsonValue:
+        """Return the label of a value that has one."""
+        wanted = json_key(value)
+        for label, text in self.pairs:
+            if json_key(json.loads(text)) == wanted:
+                return label
+        return value
+
+    def lift(self, value: JsonValue, told: list[str]) -> JsonValue:
+        """Return the value of a label."""
+        del told
+        if not isinstance(value, str):
+            return value
+        return next((json.loads(text) for label, text in self.pairs if label == value), value)
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling(Kept):
+    """Texts whose letter case the target does not hold.
+
+    Attributes:
+        texts: The declared spelling by the folded one; those that fold alike are left out.
+    """
+
+    texts: Mapping[str, str]
+    lifts: ClassVar[bool] = True
+
+    def lift(self, value: JsonValue, told: list[str]) -> JsonValue:
+        """Return the declared spelling of a text."""
+        del told
+        return self.texts.get(value.casefold(), value) if isinstance(value, str) else value
+
+
+def lower_tree(tree: SchemaTree, scope: Scope) -> SchemaTree:
+    """Return `tree` with choices that the target can hold."""
+    loose = frozenset(_too_many(tree, scope.dialect.limits))
+    return transform_tree(tree, scope, partial(_lower, loose=loose))
+
+
+def _too_many(tree: SchemaTree, limits: Limits) -> Iterable[tuple[str, str]]:
+    """Yield (owner, pointer) of the largest choices, as many as break a limit."""
+    found = [
+        (len(node.values), owner, node)
+        for owner, top in owners(tree)
+        for node in walk_nodes(top)
+        if isinstance(node, ChoiceNode)
+    ]
+    total = sum(count for count, _, _ in found)
+    for count, owner, node in sorted(found, key=lambda item: -item[0]):
+        texts = [value for value in node.values if isinstance(value, str)]
+        is_long = limits.enum_characters is not None and (
+            len(texts) > _MANY and sum(map(len, texts)) > limits.enum_characters
+        )
+        if is_long or (limits.enum_values is not None and total > limits.enum_values):
+            total -= count
+            yield owner, node.pointer
+
+
+def _lower(node: Node, scope: Scope, *, loose: frozenset[tuple[str, str]]) -> Node:
+    if not isinstance(node, ChoiceNode):
+        return node
+    if (scope.owner, node.pointer) in loose:
+        return _open(node, scope)
+    kinds: dict[str, list[JsonValue]] = {}
+    for value in node.values:
+        kind = type_of(value)
+        kinds.setdefault(kind if kind in scope.dialect.choices else "label", []).append(value)
+    node = _labelled(node, kinds, scope)
+    if scope.dialect.choices_typed:
+        return _by_type(node, scope)
+    return node if scope.dialect.exact_case else _with_spelling(node, scope)
+
+
+def _open(node: ChoiceNode, scope: Scope) -> Node:
+    """Return any value of the types of a choice that is too large."""
+    scope.lose(node, "enum", f"{scope.dialect.name} does not take so many values")
+    told = json.dumps(list(node.values[:_SHOWN]), ensure_ascii=False)[1:-1]
+    more = f" and {len(node.values) - _SHOWN} more" if len(node.values) > _SHOWN else ""
+    described = f"{node.description} (one of: {told}{more})".strip()
+    kinds = list(dict.fromkeys(type_of(value) for value in node.values))
+    branches = tuple(_of_kind(kind, node) for kind in kinds)
+    if len(branches) == 1:
+        return replace(branches[0], description=described, mark=node.mark)
+    return UnionNode(pointer=node.pointer, description=described, mark=node.mark, branches=branches)
+
+
+def _of_kind(kind: str, node: ChoiceNode) -> Node:
+    kinds: dict[str, type[Node]] = {
+        "null": NullNode, "boolean": BooleanNode, "number": NumberNode, "string": StringNode,
+    }  # fmt: skip
+    return kinds[kind](pointer=node.pointer) if kind in kinds else replace(node, values=())
+
+
+def _labelled(node: ChoiceNode, kinds: dict[str, list[JsonValue]], scope: Scope) -> ChoiceNode:
+    """Return `node` with a text in place of each value that the target takes in no choice."""
+    others = kinds.get("label", [])
+    if not others:
+        return node
+    taken = {value for value in node.values if isinstance(value, str)}
+    labels: dict[str, str] = {}
+    for value in others:
+        text = json.dumps(value, ensure_ascii=False)
+        label = free_name(text, taken)
+        taken.add(label)
+        labels[json_key(value)] = label
+    scope.change(node, "a choice of values", "a choice of texts that stand for them")
+    pairs = tuple((labels[json_key(value)], json.dumps(value)) for value in others)
+    return replace(
+        node,
+        values=tuple(labels.get(json_key(value), value) for value in node.values),
+        ways=(*node.ways, Labels(pairs)),
+    )
+
+
+def _by_type(node: ChoiceNode, scope: Scope) -> Node:
+    """Return one choice per JSON type."""
+    kinds: dict[str, list[JsonValue]] = {}
+    for value in node.values:
+        kinds.setdefault(type_of(value), []).append(value)
+    branches = tuple(_typed(kind, values, node) for kind, values in kinds.items())
+    if len(branches) == 1:
+        return branches[0]
+    scope.change(node, "a choice of several types", "anyOf with a choice per type")
+    return UnionNode(
+        pointer=node.pointer,
+        description=node.description,
+        mark=node.mark,
+        notes=node.notes,
+        rest=node.rest,
+        beyond=node.beyond,
+        branches=tuple(replace(branch, description="", rest={}) for branch in branches),
+    )
+
+
+def _typed(kind: str, values: list[JsonValue], node: ChoiceNode) -> Node:
+    shared = {
+        "pointer": node.pointer, "description": node.description, "mark": node.mark,
+        "notes": node.notes, "rest": node.rest, "beyond": node.beyond, "ways": node.ways,
+    }  # fmt: skip
+    if kind == "null":
+        return NullNode(**{**shared, "ways": ()})
+    if kind == "boolean" and len(values) == 2:
+        return BooleanNode(**shared)
+    return replace(node, values=tuple(values))
+
+
+def _with_spelling(node: ChoiceNode, scope: Scope) -> Node:
+    texts = [value for value in node.values if isinstance(value, str)]
+    folded: dict[str, list[str]] = {}
+    for text in texts:
+        folded.setdefault(text.casefold(), []).append(text)
+    unique = {key: found[0] for key, found in folded.items() if len(found) == 1}
+    if not any(text.upper() != text or text.lower() != text for text in unique.values()):
+        return node
+    scope.change(node, "a choice of texts", "the same; an answer in other letter case is taken")
+    return replace(node, ways=(*node.ways, Spelling(unique)))

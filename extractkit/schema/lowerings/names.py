@@ -1,0 +1,82 @@
+"""Keys whose spelling a target does not take.
+
+| from | to | back |
+|---|---|---|
+| a key with other characters, too long, or empty | a legal one, unlike all others | the key |
+
+The legal one keeps what it can of the user's spelling, and depends on the object alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final
+
+from extractkit.paths import JsonValue, is_object
+from extractkit.schema.lowerings.maps import free_name
+from extractkit.schema.nodes import Node, ObjectNode
+from extractkit.schema.scope import Scope
+from extractkit.schema.ways import Kept
+
+__all__ = ["lower"]
+
+_KEPT: Final = 48
+"""Characters of a key that are kept; what makes it unique comes behind them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed(Kept):
+    """Keys under other names.
+
+    Attributes:
+        names: The user's key by the name that is sent.
+    """
+
+    names: Mapping[str, str]
+    lifts: ClassVar[bool] = True
+
+    def lower_value(self, value: JsonValue) -> JsonValue:
+        """Return an object with the names that are sent."""
+        if not is_object(value):
+            return value
+        sent = {key: name for name, key in self.names.items()}
+        return {sent.get(key, key): item for key, item in value.items()}
+
+    def lift(self, value: JsonValue, told: list[str]) -> JsonValue:
+        """Return an object with the user's keys."""
+        del told
+        if not is_object(value):
+            return value
+        return {self.names.get(key, key): item for key, item in value.items()}
+
+    def key(self, key: str | int, value: JsonValue) -> str | int | None:
+        """Return the user's key."""
+        del value
+        return self.names.get(key, key) if isinstance(key, str) else key
+
+
+def lower(node: Node, scope: Scope) -> Node:
+    """Return `node` with legal keys."""
+    legal = scope.dialect.property_names
+    if not isinstance(node, ObjectNode) or legal is None:
+        return node
+    taken = {prop.name for prop in node.properties if re.fullmatch(legal, prop.name)}
+    names: dict[str, str] = {}
+    for prop in node.properties:
+        if prop.name not in taken:
+            name = free_name(_legal(prop.name), {*taken, *names})
+            names[name] = prop.name
+            scope.change(prop.node, f"the key {prop.name!r:.80}", f'the key "{name}"')
+    if not names:
+        return node
+    sent = {key: name for name, key in names.items()}
+    properties = tuple(
+        replace(prop, name=sent.get(prop.name, prop.name)) for prop in node.properties
+    )
+    return replace(node, properties=properties, ways=(*node.ways, Renamed(names)))
+
+
+def _legal(key: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.-]+", "_", key).strip("_")[:_KEPT] or "key"

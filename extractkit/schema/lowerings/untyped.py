@@ -1,0 +1,83 @@
+"""Places of any type, for targets that ask for a type everywhere.
+
+| from | to | back |
+|---|---|---|
+| a place of any type | a string that holds JSON | the value of that JSON |
+| alternatives of which one is any type | the same: the others say nothing more | the same |
+
+Only untyped places are sent this way; what has a type keeps it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from extractkit.paths import JsonObject, JsonValue
+from extractkit.schema.nodes import AnyNode, Node, StringNode, UnionNode
+from extractkit.schema.scope import Scope
+from extractkit.schema.ways import Kept
+
+__all__ = ["JsonText", "lower"]
+
+
+class _NotJsonError(ValueError):
+    """A text is not exactly one JSON document."""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonText(Kept):
+    """A value as the JSON text of it."""
+
+    lifts: ClassVar[bool] = True
+
+    def lower_value(self, value: JsonValue) -> JsonValue:
+        """Return the JSON text of a value."""
+        return json.dumps(value, ensure_ascii=False)
+
+    def lift(self, value: JsonValue, told: list[str]) -> JsonValue:
+        """Return the value of a JSON text; a text that is none is left as it is."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return json.loads(value, object_pairs_hook=_object, parse_constant=_constant)
+        except (ValueError, RecursionError) as exc:
+            told.append(f"the text is not exactly one JSON document: {exc or 'too deep'}")
+            return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> JsonObject:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _NotJsonError("a key comes more than once")
+    return found
+
+
+def _constant(name: str) -> JsonValue:
+    raise _NotJsonError(f"{name} is no JSON value")
+
+
+def lower(node: Node, scope: Scope) -> Node:
+    """Return a text for a place of any type."""
+    if isinstance(node, UnionNode):
+        if not any(_is_any(branch) for branch in node.branches):
+            return node
+    elif not isinstance(node, AnyNode):
+        return node
+    scope.change(node, "a place of any type", "a string that holds JSON")
+    return StringNode(
+        pointer=node.pointer,
+        description=f"{node.description} (JSON text)".strip(),
+        mark=node.mark,
+        notes=node.notes,
+        rest=node.rest,
+        beyond=node.beyond,
+        ways=(*node.ways, JsonText()),
+    )
+
+
+def _is_any(branch: Node) -> bool:
+    if not isinstance(branch, StringNode) or branch.rest or branch.beyond:
+        return False
+    return any(isinstance(way, JsonText) for way in branch.ways)

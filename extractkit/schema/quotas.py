@@ -1,0 +1,148 @@
+"""What a whole request holds of the things that a target limits, and whether that is too much.
+
+`compile` asks for one schema; whoever sends several schemas at once asks for all of them
+together. Counts are of the nodes that are sent, each definition once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Final
+
+from extractkit.errors import SchemaError
+from extractkit.paths import Pointer
+from extractkit.schema.dialects import Dialect
+from extractkit.schema.nodes import (
+    ArrayNode,
+    ChoiceNode,
+    NeverNode,
+    Node,
+    ObjectNode,
+    SchemaTree,
+    UnionNode,
+    children,
+    owners,
+    walk_nodes,
+)
+
+__all__ = ["Counts", "check_counts", "count", "refuse_impossible"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """How much a schema holds of what `dialects.Limits` limits."""
+
+    optional: int = 0
+    unions: int = 0
+    properties: int = 0
+    depth: int = 0
+    enum_values: int = 0
+    characters: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        """Return the counts of both together; of depth the greater one."""
+        summed = {
+            item.name: getattr(self, item.name) + getattr(other, item.name)
+            for item in fields(self)
+            if item.name != "depth"
+        }
+        return Counts(depth=max(self.depth, other.depth), **summed)
+
+
+_WHAT: Final = {
+    "optional": "keys that may be absent",
+    "unions": "places that hold one of several types",
+    "properties": "properties",
+    "depth": "levels of objects inside each other",
+    "enum_values": "values in all choices",
+    "characters": "characters in names and choices",
+}
+
+
+def count(tree: SchemaTree) -> Counts:
+    """Return the counts of one tree as it is sent."""
+    found = Counts(characters=sum(map(len, tree.definitions)))
+    for _, top in owners(tree):
+        found += Counts(depth=_depth(top))
+        for node in walk_nodes(top):
+            found += _of_node(node)
+    return found
+
+
+def _of_node(node: Node) -> Counts:
+    if isinstance(node, UnionNode):
+        return Counts(unions=1)
+    if isinstance(node, ObjectNode):
+        names = [prop.name for prop in node.properties]
+        return Counts(
+            optional=sum(not prop.required for prop in node.properties),
+            properties=len(names),
+            characters=sum(map(len, names)),
+        )
+    if isinstance(node, ChoiceNode):
+        texts = [value for value in node.values if isinstance(value, str)]
+        return Counts(enum_values=len(node.values), characters=sum(map(len, texts)))
+    return Counts()
+
+
+def _depth(top: Node) -> int:
+    deepest = 0
+    pending = [(top, 0)]
+    while pending:
+        node, depth = pending.pop()
+        depth += isinstance(node, ObjectNode)
+        deepest = max(deepest, depth)
+        pending.extend((child, depth) for child in children(node))
+    return deepest
+
+
+def check_counts(counts: Counts, dialect: Dialect, what: str) -> None:
+    """Check that a request stays within the limits of its dialect.
+
+    Args:
+        counts: Of everything in the request together.
+        dialect: The target.
+        what: The request in words, for the error.
+
+    Raises:
+        SchemaError: If it does not; names what there is too much of.
+    """
+    for name, words in _WHAT.items():
+        most: int | None = getattr(dialect.limits, name)
+        if most is not None and getattr(counts, name) > most:
+            raise SchemaError(
+                f"{what}: {getattr(counts, name)} {words}, and {dialect.name} takes {most} in one "
+                "request; split the model, or extract its parts one after the other",
+                pointer="",
+            )
+
+
+def refuse_impossible(tree: SchemaTree, dialect: Dialect) -> None:
+    """Check that a value can stand everywhere that one is asked for.
+
+    Raises:
+        SchemaError: If nothing fits somewhere, so that the target would be asked for nothing.
+    """
+    for owner, top in owners(tree):
+        for node, pointer in _asked(top):
+            if isinstance(node, NeverNode):
+                place = tree.places.get(owner, ("",))[0] + pointer
+                raise SchemaError(
+                    f"{place or '(root)'}: no value fits here, and {dialect.name} has no way to "
+                    "say so; remove it, or correct the rules that exclude each other",
+                    pointer=place,
+                )
+
+
+def _asked(top: Node) -> Iterable[tuple[Node, Pointer]]:
+    pending = [top]
+    while pending:
+        node = pending.pop()
+        yield node, node.pointer
+        if isinstance(node, ObjectNode):
+            pending.extend(prop.node for prop in node.properties)
+        elif isinstance(node, ArrayNode):
+            pending.append(node.items)
+        else:
+            pending.extend(children(node))
