@@ -88,6 +88,7 @@ def run(
     checks: Sequence[Check] = (),
     grounding: Grounding = _GROUNDING,
     repair: bool = True,
+    faults: Sequence[Finding] = (),
 ) -> Outcome:
     """Return how far `document` holds, with every finding.
 
@@ -99,12 +100,13 @@ def run(
         grounding: How values are looked for in the source.
         repair: Decode a string that holds a JSON array or object where the schema admits no
             string, once, with a warning `decoded_string`.
+        faults: What was found when the answer was taken back to the user's shape.
 
     Raises:
         SchemaError: If the target's JSON Schema can be read by no validator.
     """
     target = target_of(compiled)
-    findings: list[Finding] = []
+    findings: list[Finding] = list(faults)
     problems = target.judge.findings(document)
     if repair and _errors(problems, Validity.SCHEMA):
         document, decoded = decode_strings(target.judge, document, problems)

@@ -129,6 +129,7 @@ def _judge_whole(setup: Setup[T], response: ModelResponse, seconds: float) -> Ju
         checks=question.checks,
         grounding=question.grounding,
         repair=question.decoding.repair,
+        faults=_faults(setup.compiled, parsed.value),
     )
     findings = (*parsed.findings, *_bounds_hit(setup, parsed.value), *outcome.findings)
     reached = outcome.built and outcome.validity >= question.require
@@ -140,6 +141,18 @@ def _judge_whole(setup: Setup[T], response: ModelResponse, seconds: float) -> Ju
         document=outcome.document,
         levels=outcome.levels,
         evidence=outcome.evidence,
+    )
+
+
+def _faults(compiled: CompiledSchema, wire: JsonValue) -> tuple[Finding, ...]:
+    return tuple(
+        Finding(
+            level=Validity.SCHEMA,
+            path=fault.pointer,
+            message=f"the answer cannot be taken back to the user's form: {fault.message}",
+            code="unliftable",
+        )
+        for fault in compiled.faults(wire)
     )
 
 

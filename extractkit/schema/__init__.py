@@ -13,7 +13,9 @@ from extractkit.schema.bounds import BoundedSchema, Bounds, InjectedBound
 from extractkit.schema.claims import Claim
 from extractkit.schema.compile import compile_schema
 from extractkit.schema.compiled import CompiledSchema
+from extractkit.schema.convert import Fault
 from extractkit.schema.dialects import DIALECTS, Dialect
+from extractkit.schema.explain import Explanation, Place
 from extractkit.schema.lowerings.texts import format_of
 from extractkit.schema.report import Rewritten, Unenforced
 
@@ -24,7 +26,10 @@ __all__ = [
     "Claim",
     "CompiledSchema",
     "Dialect",
+    "Explanation",
+    "Fault",
     "InjectedBound",
+    "Place",
     "Rewritten",
     "Unenforced",
     "compile_schema",

@@ -133,7 +133,19 @@ def _build(target: Any, dialect: str, program: Program | None) -> CompiledSchema
         reading = adapter(target)
     if program is None:
         program = _program(target, DIALECTS[dialect])
-    return CompiledSchema(target=target, adapter=reading, program=program)
+    return CompiledSchema(
+        target=target,
+        adapter=reading,
+        dialect=dialect,
+        name=program.name,
+        schema=program.schema,
+        encoded=program.encoded,
+        user_schema=program.user_schema,
+        unenforced=program.unenforced,
+        rewritten=program.rewritten,
+        fingerprint=program.fingerprint,
+        program=program,
+    )
 
 
 def _program(target: Any, dialect: Dialect) -> Program:
@@ -142,17 +154,19 @@ def _program(target: Any, dialect: Dialect) -> Program:
     report = Report()
     lowered = _lower(tree, dialect, report, is_type=not isinstance(target, dict))
     schema = write(lowered, dialect)
+    encoded = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
     return Program(
         dialect=dialect,
         name=described.name,
         schema=schema,
+        encoded=encoded.encode("utf-8", "surrogatepass"),
         user_schema=cast("JsonObject", bare(described.schema)),
         tree=tree,
         lowered=lowered,
         lifter=Lifter(lowered),
         unenforced=report.unenforced(tree.places),
         rewritten=report.rewritten(tree.places),
-        fingerprint=_fingerprint(schema, dialect),
+        fingerprint=_fingerprint(encoded, dialect),
     )
 
 
@@ -175,6 +189,6 @@ def _without_unused(tree: SchemaTree) -> SchemaTree:
     return replace(tree, definitions=kept)
 
 
-def _fingerprint(schema: JsonObject, dialect: Dialect) -> str:
-    text = json.dumps([dialect.name, schema], ensure_ascii=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode("ascii")).hexdigest()[:32]
+def _fingerprint(encoded: str, dialect: Dialect) -> str:
+    text = f"{dialect.name}:{encoded}"
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -19,6 +19,7 @@ from extractkit.schema.bounds import BoundedSchema, Bounds, bound
 from extractkit.schema.claims import Claim, find_claims, find_dropped
 from extractkit.schema.convert import Fault, Lifter
 from extractkit.schema.dialects import Dialect
+from extractkit.schema.explain import Explanation, explain
 from extractkit.schema.nodes import SchemaTree
 from extractkit.schema.report import Rewritten, Unenforced
 
@@ -33,6 +34,7 @@ class Program:
         dialect: The table of the target that is asked.
         name: A legal name of the schema.
         schema: What is sent.
+        encoded: The same as bytes.
         user_schema: The user's own JSON Schema.
         tree: The user's nodes.
         lowered: The nodes of what is sent.
@@ -45,6 +47,7 @@ class Program:
     dialect: Dialect
     name: str
     schema: JsonObject
+    encoded: bytes
     user_schema: JsonObject
     tree: SchemaTree
     lowered: SchemaTree
@@ -70,47 +73,30 @@ class CompiledSchema:
     Attributes:
         target: The user's type or JSON Schema.
         adapter: Pydantic's reading of the type; None for a JSON Schema.
-        program: What the two share with other uses of the same target; not for callers.
+        dialect: Name of the dialect.
+        name: A name for the schema: 1 to 64 of A-Z a-z 0-9 _ -, equal in every process.
+        schema: The JSON Schema that is sent, keys in written order. Not to be changed.
+        encoded: The same as UTF-8 JSON without spaces: the bytes for a request.
+        user_schema: The user's own JSON Schema, which answers are judged against. Not to be
+            changed.
+        unenforced: What the target does not hold an answer to; it is checked afterwards.
+        rewritten: What is asked for in another form than the user wrote.
+        fingerprint: 32 hexadecimal digits; equal for equal schemas of one dialect, in every
+            process and version of Python.
+        program: What is shared with other uses of the same target; not for callers.
     """
 
     target: Any
     adapter: TypeAdapter[Any] | None
+    dialect: str
+    name: str
+    schema: JsonObject = field(repr=False)
+    encoded: bytes = field(repr=False)
+    user_schema: JsonObject = field(repr=False)
+    unenforced: tuple[Unenforced, ...] = field(repr=False)
+    rewritten: tuple[Rewritten, ...] = field(repr=False)
+    fingerprint: str
     program: Program = field(repr=False)
-
-    @property
-    def dialect(self) -> str:
-        """Name of the dialect."""
-        return self.program.dialect.name
-
-    @property
-    def name(self) -> str:
-        """A name for the schema: 1 to 64 of A-Z a-z 0-9 _ -, equal in every process."""
-        return self.program.name
-
-    @property
-    def schema(self) -> JsonObject:
-        """The JSON Schema that is sent, keys in written order. Not to be changed."""
-        return self.program.schema
-
-    @property
-    def user_schema(self) -> JsonObject:
-        """The user's own JSON Schema, which answers are judged against. Not to be changed."""
-        return self.program.user_schema
-
-    @property
-    def unenforced(self) -> tuple[Unenforced, ...]:
-        """What the target does not hold an answer to; it is checked afterwards."""
-        return self.program.unenforced
-
-    @property
-    def rewritten(self) -> tuple[Rewritten, ...]:
-        """What is asked for in another form than the user wrote."""
-        return self.program.rewritten
-
-    @property
-    def fingerprint(self) -> str:
-        """32 hexadecimal digits; equal for equal schemas of one dialect, in every process."""
-        return self.program.fingerprint
 
     def lower(self, value: JsonValue) -> JsonValue:
         """Return a user's document in the form that `schema` asks for.
@@ -152,6 +138,13 @@ class CompiledSchema:
         Among them: a key of a map that comes twice, a text that is not the JSON it should be.
         """
         return self.program.lifter.lift(document)[1]
+
+    def explain(self) -> Explanation:
+        """Return a table of every place: kept, rewritten, or checked afterwards.
+
+        Cost: linear in the places of the target; each recursive definition is entered once.
+        """
+        return explain(self.program.tree, self.dialect, self.rewritten, self.unenforced)
 
     def bounded(self, bounds: Bounds | None = None) -> BoundedSchema:
         """Return the schema for decoding, in which no answer can run away.

@@ -24,7 +24,6 @@ from extractkit.schema.nodes import (
     walk_nodes,
 )
 from extractkit.schema.plain import is_same, type_of
-from extractkit.schema.ways import CannotExpressError
 
 __all__ = ["Fault", "Lifter", "RefusedError", "below", "lower", "settle"]
 
@@ -86,12 +85,12 @@ def _pointer(place: _Place) -> Pointer:
 
 def _step(node: Node, place: _Place, key: str | int, value: JsonValue) -> _Place:
     """Return the user's place of what an answer to `node` has under `key`."""
-    here: str | int | None = key
     for way in reversed(node.ways):
-        here = way.key(here, value)
+        here = way.key(key, value)
         if here is None:
             return place
-    return (place, here)
+        key = here
+    return (place, key)
 
 
 class Lifter:
@@ -173,7 +172,8 @@ class Lifter:
 
         def run(value: JsonValue, at: _Place, faults: list[Fault]) -> JsonValue:
             if by_type is not None:
-                lift = by_type.get(type(value))
+                kind: type[Any] = type(value)
+                lift = by_type.get(kind)
             else:
                 branch = choose(node, value, tree)
                 lift = None if branch is None else lifts[branch]
@@ -310,7 +310,7 @@ class _Lowerer:
         try:
             for way in node.ways:
                 value = way.lower_value(value)
-        except CannotExpressError as exc:
+        except ValueError as exc:
             raise RefusedError(_pointer(at), str(exc)) from None
         if isinstance(node, ObjectNode) and is_object(value):
             return self._object(node, value, at)

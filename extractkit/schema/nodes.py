@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from extractkit.fields import Mark
 from extractkit.paths import JsonObject, JsonValue, Pointer
+from extractkit.schema.ways import Way
 
 __all__ = [
     "AllOfNode",
@@ -34,7 +35,6 @@ __all__ = [
     "SchemaTree",
     "StringNode",
     "UnionNode",
-    "Way",
     "children",
     "map_children",
     "owners",
@@ -43,50 +43,6 @@ __all__ = [
 ]
 
 _Number: TypeAlias = int | float
-
-
-class Way(Protocol):
-    """One rewriting of one place: what it makes of a value, and how that is undone.
-
-    A way looks at one value only; what stands inside is the business of the nodes below.
-
-    Attributes:
-        lifts: Whether `lift` ever changes a value.
-    """
-
-    @property
-    def lifts(self) -> bool:
-        """Whether `lift` ever changes a value."""
-        ...
-
-    def lower_value(self, value: JsonValue) -> JsonValue:
-        """Return a user's value in the form that is sent; its parts are still the user's.
-
-        Raises:
-            CannotExpressError: If the form that is sent has no room for it.
-        """
-        ...
-
-    def lift(self, value: JsonValue, told: list[str]) -> JsonValue:
-        """Return an answer in the user's form; its parts are in the user's form already.
-
-        Args:
-            value: What came; it need not fit. What does not fit is given back as it is.
-            told: Gets a sentence for whatever cannot be taken back exactly.
-        """
-        ...
-
-    def key(self, key: str | int, value: JsonValue) -> str | int | None:
-        """Return where in the user's value stands what an answer has under `key`.
-
-        Args:
-            key: A key or position of the answer.
-            value: The answer, as it came.
-
-        Returns:
-            The user's key or position; None if it is the place of the value itself.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

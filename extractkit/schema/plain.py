@@ -43,9 +43,9 @@ def json_key(value: JsonValue) -> str:
 
 def is_same(one: JsonValue, other: JsonValue) -> bool:
     """Whether two documents are written alike, but for the order of keys: 1 is not 1.0 nor true."""
-    if isinstance(one, dict) and isinstance(other, dict):
+    if is_object(one) and is_object(other):
         return one.keys() == other.keys() and all(is_same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
+    if is_array(one) and is_array(other):
         pairs = zip(one, other, strict=False)
         return len(one) == len(other) and all(is_same(left, right) for left, right in pairs)
-    return type(one) is type(other) and one == other
+    return type(one) is type(other) and bool(one == other)

@@ -1,7 +1,7 @@
-"""What the ways of the lowerings have in common: the refusal, and ways that leave a value alone.
+"""How one place was rewritten: what that makes of a value there, and how it is undone.
 
-A way says what one rewriting does to one value; `nodes.Way` is its shape, `convert` walks them,
-and each file of `lowerings` defines its own.
+The ways of a place stand on its node; `convert` walks them, and each file of `lowerings` defines
+its own. A way looks at one value only; what stands inside is the business of the nodes below.
 """
 
 from __future__ import annotations
@@ -11,36 +11,53 @@ from typing import ClassVar
 
 from extractkit.paths import JsonValue
 
-__all__ = ["CannotExpressError", "InPlace", "Kept"]
-
-
-class CannotExpressError(Exception):
-    """A value of the user's has no place in the form that is sent; the message says why."""
+__all__ = ["InPlace", "Way"]
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A way that changes no value; the others override what they change."""
+class Way:
+    """One rewriting of one place; each kind overrides what it changes.
+
+    Attributes:
+        lifts: Whether `lift` ever changes a value.
+    """
 
     lifts: ClassVar[bool] = False
 
     def lower_value(self, value: JsonValue) -> JsonValue:
-        """Return `value`."""
+        """Return a user's value in the form that is sent; its parts are still the user's.
+
+        Raises:
+            ValueError: If the form that is sent has no room for it; the message says why.
+        """
         return value
 
     def lift(self, value: JsonValue, told: list[str]) -> JsonValue:
-        """Return `value`."""
+        """Return an answer in the user's form; its parts are in the user's form already.
+
+        Args:
+            value: What came; it need not fit. What does not fit is given back as it is.
+            told: Gets a sentence for whatever cannot be taken back exactly.
+        """
         del told
         return value
 
     def key(self, key: str | int, value: JsonValue) -> str | int | None:
-        """Return `key`."""
+        """Return where in the user's value stands what an answer has under `key`.
+
+        Args:
+            key: A key or position of the answer.
+            value: The answer, as it came.
+
+        Returns:
+            The user's key or position; None if it is the place of the value itself.
+        """
         del value
         return key
 
 
 @dataclass(frozen=True, slots=True)
-class InPlace(Kept):
+class InPlace(Way):
     """A container that only the form that is sent has: its parts stand at its own place."""
 
     def key(self, key: str | int, value: JsonValue) -> str | int | None:

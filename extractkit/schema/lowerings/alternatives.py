@@ -28,7 +28,7 @@ from extractkit.schema.nodes import (
 from extractkit.schema.scope import Scope, transform_tree
 from extractkit.schema.ways import InPlace
 
-__all__ = ["lower_tree"]
+__all__ = ["Named", "lower_tree"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,9 +34,9 @@ from extractkit.schema.nodes import (
 )
 from extractkit.schema.plain import json_key, type_of
 from extractkit.schema.scope import Scope, transform_tree
-from extractkit.schema.ways import Kept
+from extractkit.schema.ways import Way
 
-__all__ = ["lower_tree"]
+__all__ = ["Labels", "Spelling", "lower_tree"]
 
 _MANY: Final = 250
 """Enums of texts with more values than this are measured in characters too."""
@@ -45,7 +45,7 @@ _SHOWN: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Labels(Kept):
+class Labels(Way):
     """Values as texts.
 
     Attributes:
@@ -72,7 +72,7 @@ class Labels(Kept):
 
 
 @dataclass(frozen=True, slots=True)
-class Spelling(Kept):
+class Spelling(Way):
     """Texts whose letter case the target does not hold.
 
     Attributes:
@@ -190,15 +190,18 @@ def _by_type(node: ChoiceNode, scope: Scope) -> Node:
 
 
 def _typed(kind: str, values: list[JsonValue], node: ChoiceNode) -> Node:
-    shared = {
-        "pointer": node.pointer, "description": node.description, "mark": node.mark,
-        "notes": node.notes, "rest": node.rest, "beyond": node.beyond, "ways": node.ways,
-    }  # fmt: skip
-    if kind == "null":
-        return NullNode(**{**shared, "ways": ()})
-    if kind == "boolean" and len(values) == 2:
-        return BooleanNode(**shared)
-    return replace(node, values=tuple(values))
+    plain: Node | None = {"null": NullNode(), "boolean": BooleanNode()}.get(kind)
+    if plain is None or (kind == "boolean" and len(values) == 1):
+        return replace(node, values=tuple(values))
+    return replace(
+        plain,
+        pointer=node.pointer,
+        description=node.description,
+        mark=node.mark,
+        notes=node.notes,
+        rest=node.rest,
+        beyond=node.beyond,
+    )
 
 
 def _with_spelling(node: ChoiceNode, scope: Scope) -> Node:

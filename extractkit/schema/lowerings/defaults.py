@@ -36,13 +36,13 @@ from extractkit.schema.nodes import (
     walk_nodes,
 )
 from extractkit.schema.scope import Scope, transform_tree
-from extractkit.schema.ways import Kept
+from extractkit.schema.ways import Way
 
 __all__ = ["NullIsAbsent", "lower_tree", "or_null"]
 
 
 @dataclass(frozen=True, slots=True)
-class NullIsAbsent(Kept):
+class NullIsAbsent(Way):
     """Keys that are always written, with null for their absence.
 
     Attributes:

@@ -28,9 +28,9 @@ from extractkit.schema.nodes import (
     UnionNode,
 )
 from extractkit.schema.scope import Scope
-from extractkit.schema.ways import InPlace, Kept
+from extractkit.schema.ways import InPlace, Way
 
-__all__ = ["closed", "free_name", "lower"]
+__all__ = ["Entries", "Others", "closed", "free_name", "lower"]
 
 _KEY: Final = "key"
 _VALUE: Final = "value"
@@ -38,7 +38,7 @@ _OTHERS: Final = "additional_properties"
 
 
 @dataclass(frozen=True, slots=True)
-class Entries(Kept):
+class Entries(Way):
     """A map as a list of entries."""
 
     lifts: ClassVar[bool] = True
@@ -72,7 +72,7 @@ def _is_entry(entry: JsonValue) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Others(Kept):
+class Others(Way):
     """Keys that are not declared, under a key of their own.
 
     Attributes:

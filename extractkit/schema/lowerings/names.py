@@ -18,16 +18,16 @@ from extractkit.paths import JsonValue, is_object
 from extractkit.schema.lowerings.maps import free_name
 from extractkit.schema.nodes import Node, ObjectNode
 from extractkit.schema.scope import Scope
-from extractkit.schema.ways import Kept
+from extractkit.schema.ways import Way
 
-__all__ = ["lower"]
+__all__ = ["Renamed", "lower"]
 
 _KEPT: Final = 48
 """Characters of a key that are kept; what makes it unique comes behind them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Renamed(Kept):
+class Renamed(Way):
     """Keys under other names.
 
     Attributes:

@@ -40,15 +40,15 @@ from extractkit.schema.nodes import (
 )
 from extractkit.schema.plain import is_same
 from extractkit.schema.scope import Scope, transform_tree
-from extractkit.schema.ways import InPlace, Kept
+from extractkit.schema.ways import InPlace, Way
 
-__all__ = ["lower_tree"]
+__all__ = ["EmptyIsAbsent", "EmptyIsNull", "Filled", "lower_tree"]
 
 _TWO: Final = "the list that stands for it has more than one element"
 
 
 @dataclass(frozen=True, slots=True)
-class Filled(Kept):
+class Filled(Way):
     """Keys that are always written; a value that lacks one means its default.
 
     Attributes:
@@ -68,7 +68,7 @@ class Filled(Kept):
 
 
 @dataclass(frozen=True, slots=True)
-class EmptyIsAbsent(Kept):
+class EmptyIsAbsent(Way):
     """Keys that hold a list of their value, or an empty one for their absence.
 
     Attributes:
@@ -162,9 +162,9 @@ class _Keys:
         self._null: set[str] = set()
         self._listed: set[str] = set()
 
-    def ways(self) -> list[Kept]:
+    def ways(self) -> list[Way]:
         """Return the ways of the object."""
-        ways: list[Kept] = []
+        ways: list[Way] = []
         if self._defaults:
             ways.append(Filled(self._defaults))
         if self._null:
@@ -245,7 +245,7 @@ def _or_null(node: Node) -> Node:
     return replace(node, branches=(*node.branches, NullNode(pointer=node.pointer)))
 
 
-def _listed(node: Node, way: Kept) -> Node:
+def _listed(node: Node, way: Way) -> Node:
     told = f"{node.description} (a list of one, or an empty list if there is none)".strip()
     return ArrayNode(
         pointer=node.pointer,

@@ -16,7 +16,7 @@ from extractkit.schema.nodes import NeverNode, ObjectNode, Property, SchemaTree
 from extractkit.schema.scope import Scope
 from extractkit.schema.ways import InPlace
 
-__all__ = ["lower_tree"]
+__all__ = ["Wrapped", "lower_tree"]
 
 _NAME: Final = "value"
 

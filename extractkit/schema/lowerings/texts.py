@@ -20,9 +20,9 @@ from typing import Final
 from extractkit.paths import JsonValue
 from extractkit.schema.nodes import Node, NumberNode, StringNode, UnionNode
 from extractkit.schema.scope import Scope
-from extractkit.schema.ways import Kept
+from extractkit.schema.ways import Way
 
-__all__ = ["DATE_PATTERNS", "DECIMAL", "format_of", "is_bounded", "lower"]
+__all__ = ["DATE_PATTERNS", "DECIMAL", "Digits", "format_of", "is_bounded", "lower"]
 
 _YEAR = "(?:[1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
 _LEAP_YEAR = "(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:0[48]|[2468][048]|[13579][26])00)"
@@ -69,7 +69,7 @@ def format_of(pattern: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Digits(Kept):
+class Digits(Way):
     """A decimal number as the text of its digits."""
 
     def lower_value(self, value: JsonValue) -> JsonValue:

@@ -16,15 +16,15 @@ from extractkit.paths import JsonObject, JsonValue, is_array, is_object
 from extractkit.schema.lowerings.maps import closed
 from extractkit.schema.nodes import ArrayNode, NeverNode, Node, NullNode, ObjectNode, Property
 from extractkit.schema.scope import Scope
-from extractkit.schema.ways import CannotExpressError, Kept
+from extractkit.schema.ways import Way
 
-__all__ = ["lower"]
+__all__ = ["Empty", "Positions", "Shifted", "lower"]
 
 _REST: Final = "rest"
 
 
 @dataclass(frozen=True, slots=True)
-class Positions(Kept):
+class Positions(Way):
     """A list as an object with a key per position.
 
     Attributes:
@@ -40,12 +40,12 @@ class Positions(Kept):
         """Return the object of a list.
 
         Raises:
-            CannotExpressError: If it has more elements than positions.
+            ValueError: If it has more elements than positions.
         """
         if not is_array(value):
             return value
         if len(value) > self.count and not self.has_rest:
-            raise CannotExpressError(f"it has {len(value)} elements, at most {self.count} can be")
+            raise ValueError(f"it has {len(value)} elements, at most {self.count} can be")
         lowered: JsonObject = {str(i): item for i, item in enumerate(value[: self.count])}
         if self.has_rest:
             lowered[_REST] = value[self.count :]
@@ -74,7 +74,7 @@ class Positions(Kept):
 
 
 @dataclass(frozen=True, slots=True)
-class Shifted(Kept):
+class Shifted(Way):
     """The list of further elements: its positions count from `start`."""
 
     start: int
@@ -86,7 +86,7 @@ class Shifted(Kept):
 
 
 @dataclass(frozen=True, slots=True)
-class Empty(Kept):
+class Empty(Way):
     """An empty list as null."""
 
     lifts: ClassVar[bool] = True
@@ -95,12 +95,12 @@ class Empty(Kept):
         """Return null for an empty list.
 
         Raises:
-            CannotExpressError: If the list is not empty.
+            ValueError: If the list is not empty.
         """
         if value == []:
             return None
         if is_array(value):
-            raise CannotExpressError("only an empty list can be sent here")
+            raise ValueError("only an empty list can be sent here")
         return value
 
     def lift(self, value: JsonValue, told: list[str]) -> JsonValue:

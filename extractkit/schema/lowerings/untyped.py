@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from extractkit.paths import JsonObject, JsonValue
 from extractkit.schema.nodes import AnyNode, Node, StringNode, UnionNode
 from extractkit.schema.scope import Scope
-from extractkit.schema.ways import Kept
+from extractkit.schema.ways import Way
 
 __all__ = ["JsonText", "lower"]
 
@@ -27,7 +27,7 @@ class _NotJsonError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class JsonText(Kept):
+class JsonText(Way):
     """A value as the JSON text of it."""
 
     lifts: ClassVar[bool] = True
