@@ -172,8 +172,7 @@ class Lifter:
 
         def run(value: JsonValue, at: _Place, faults: list[Fault]) -> JsonValue:
             if by_type is not None:
-                kind: type[Any] = type(value)
-                lift = by_type.get(kind)
+                lift = by_type.get(value.__class__)
             else:
                 branch = choose(node, value, tree)
                 lift = None if branch is None else lifts[branch]

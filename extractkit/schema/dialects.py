@@ -119,7 +119,8 @@ _LOCAL_LOWERINGS = (
 
 _HOSTED_LOWERINGS = (
     "intersections", "unions", "recursion", "keys", "objects", "choices", "texts", "tuples",
-    "untyped", "maps", "required", "names", "alternatives", "roots", "reasoning", "losses", "refs",
+    "untyped", "maps", "required", "names", "alternatives", "roots", "reasoning", "losses",
+    "spread", "refs",
 )  # fmt: skip
 
 _MOMENTS = frozenset(

@@ -190,14 +190,15 @@ class UnionNode(Node):
 
     Attributes:
         branches: The alternatives, in order.
-        form: How it was written: anyOf, oneOf (exactly one holds), or a list of JSON types.
+        form: How it is written: anyOf, oneOf (exactly one holds), a list of JSON types, or an
+            object with a list per branch (see `lowerings.spread`).
         tag: The key whose value picks the branch, where the user names one.
         implied: The one JSON type that keywords without `type` speak of, or None.
         decimal: The alternatives are spellings of one decimal number.
     """
 
     branches: tuple[Node, ...]
-    form: Literal["anyOf", "oneOf", "types"] = "anyOf"
+    form: Literal["anyOf", "oneOf", "types", "lists"] = "anyOf"
     tag: str | None = None
     implied: str | None = None
     decimal: bool = False

@@ -72,7 +72,7 @@ def count(tree: SchemaTree) -> Counts:
 
 def _of_node(node: Node) -> Counts:
     if isinstance(node, UnionNode):
-        return Counts(unions=1)
+        return Counts(unions=int(node.form != "lists"))
     if isinstance(node, ObjectNode):
         names = [prop.name for prop in node.properties]
         return Counts(
@@ -143,6 +143,7 @@ def _asked(top: Node) -> Iterable[tuple[Node, Pointer]]:
         if isinstance(node, ObjectNode):
             pending.extend(prop.node for prop in node.properties)
         elif isinstance(node, ArrayNode):
-            pending.append(node.items)
+            if node.max_items != 0:
+                pending.append(node.items)
         else:
             pending.extend(children(node))

@@ -128,6 +128,8 @@ def _object(node: ObjectNode, dialect: Dialect) -> JsonObject:
 
 
 def _union(node: UnionNode, dialect: Dialect) -> JsonObject:
+    if node.form == "lists":
+        return _lists(node, dialect)
     branches = [_write(branch, dialect) for branch in node.branches]
     if node.form != "types":
         return {node.form: branches, **_discriminator(node)}
@@ -136,6 +138,23 @@ def _union(node: UnionNode, dialect: Dialect) -> JsonObject:
     for branch in branches:
         merged.update((key, value) for key, value in branch.items() if key != "type")
     return merged
+
+
+def _lists(node: UnionNode, dialect: Dialect) -> JsonObject:
+    """Return the object of lists; each branch says which of them it fills with what."""
+    lists = {
+        prop.name: {"type": "array", "items": _write(prop.node.items, dialect)}
+        for branch in node.branches
+        if isinstance(branch, ObjectNode)
+        for prop in branch.properties
+        if isinstance(prop.node, ArrayNode) and prop.node.min_items
+    }
+    return {
+        "type": "object",
+        "properties": lists,
+        "required": list(lists),
+        "additionalProperties": False,
+    }
 
 
 def _discriminator(node: UnionNode) -> JsonObject:

@@ -28,7 +28,7 @@ from extractkit.schema.nodes import (
 from extractkit.schema.scope import Scope, transform_tree
 from extractkit.schema.ways import InPlace
 
-__all__ = ["Named", "lower_tree"]
+__all__ = ["Named", "lower_tree", "name_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def _lower(node: Node, scope: Scope, *, lifter: Lifter) -> Node:
     branches: list[Node] = []
     for branch in node.branches:
         if branch in confusable:
-            name = free_name(_name(branch), names)
+            name = free_name(name_of(branch), names)
             names.append(name)
             branches.append(_named(branch, name))
         else:
@@ -88,7 +88,8 @@ def _lower(node: Node, scope: Scope, *, lifter: Lifter) -> Node:
     return replace(node, branches=tuple(branches), tag=None)
 
 
-def _name(branch: Node) -> str:
+def name_of(branch: Node) -> str:
+    """Return a name for one alternative."""
     if isinstance(branch, RefNode):
         return branch.name
     return type(branch).__name__.removesuffix("Node").lower()

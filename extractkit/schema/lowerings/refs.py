@@ -3,6 +3,7 @@
 | from | to | back |
 |---|---|---|
 | a reference with a description | a reference to a copy of the definition that says it | as it is |
+| the same, where a copy would hold what the target counts | told one level up | as it is |
 | an object deeper inside others than the target takes | a reference to it | as it is |
 
 Equal descriptions of one definition share a copy. Follows `losses`: what could not be enforced
@@ -13,8 +14,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from extractkit.schema.dialects import Limits
 from extractkit.schema.lowerings.maps import free_name
-from extractkit.schema.nodes import Node, ObjectNode, RefNode, SchemaTree, map_children
+from extractkit.schema.nodes import (
+    Node,
+    ObjectNode,
+    RefNode,
+    SchemaTree,
+    UnionNode,
+    map_children,
+    walk_nodes,
+)
 from extractkit.schema.scope import Scope
 
 __all__ = ["lower_tree"]
@@ -22,14 +32,14 @@ __all__ = ["lower_tree"]
 
 def lower_tree(tree: SchemaTree, scope: Scope) -> SchemaTree:
     """Return `tree` with references that stand alone."""
-    work = _Work(tree, scope.dialect.limits.depth)
-    return work.run()
+    return _Work(tree, scope.dialect.limits).run()
 
 
 class _Work:
-    def __init__(self, tree: SchemaTree, depth: int | None) -> None:
+    def __init__(self, tree: SchemaTree, limits: Limits) -> None:
         self._tree = tree
-        self._depth = depth
+        self._depth = limits.depth
+        self._counts = limits.unions is not None
         self._definitions: dict[str, Node] = dict(tree.definitions)
         self._copies: dict[tuple[str, str], str] = {}
 
@@ -49,7 +59,38 @@ class _Work:
         inner = depth + isinstance(node, ObjectNode)
         if self._depth is not None and inner > self._depth:
             return self._hoisted(node)
-        return map_children(node, lambda child: self._of(child, inner))
+        return map_children(self._told_outside(node), lambda child: self._of(child, inner))
+
+    def _told_outside(self, node: Node) -> Node:
+        """Return `node` with the descriptions of references that cannot have a copy."""
+        told: list[str] = []
+
+        def without(child: Node) -> Node:
+            if not isinstance(child, RefNode) or not child.description or self._is_free(child):
+                return child
+            if child.description not in told:
+                told.append(child.description)
+            return replace(child, description="")
+
+        if isinstance(node, ObjectNode):
+            named = {prop.name: prop.node.description for prop in node.properties}
+            changed = map_children(node, without)
+            told = [f"{name}: {text}" for name, text in named.items() if text in told]
+        else:
+            changed = map_children(node, without)
+        if not told:
+            return node
+        return replace(changed, description=f"{node.description} ({'; '.join(told)})".strip())
+
+    def _is_free(self, node: RefNode) -> bool:
+        """Whether a copy of what `node` refers to costs nothing that is counted."""
+        if not self._counts:
+            return True
+        return not any(
+            isinstance(part, UnionNode)
+            or (isinstance(part, ObjectNode) and any(not p.required for p in part.properties))
+            for part in walk_nodes(self._definitions[node.name])
+        )
 
     def _alone(self, node: RefNode) -> Node:
         if not node.description:
