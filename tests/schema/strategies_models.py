@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import itertools
 import json
 import os
 import warnings
@@ -207,6 +208,15 @@ NAMES = st.sampled_from(("alpha", "beta", "gamma", "delta", "items", "type", "ti
 DESCRIPTIONS = st.sampled_from((None, None, "What it says.", 'A "quoted" word\nand a line'))
 
 
+_numbers = itertools.count()
+
+
+def _names(stem: str) -> st.SearchStrategy[str]:
+    """Return mostly names that no other class has, now and then the same one."""
+    forms = st.sampled_from((True,) * 7 + (False,))
+    return forms.map(lambda is_own: f"{stem}{next(_numbers)}" if is_own else stem)
+
+
 @dataclasses.dataclass(frozen=True)
 class Recipe:
     """What a model class is made of."""
@@ -214,11 +224,12 @@ class Recipe:
     fields: tuple[tuple[str, Any], ...]
     config: ConfigDict
     doc: str | None = None
+    name: str = "Made"
 
     def build(self, order: Sequence[int] | None = None) -> type[BaseModel]:
         """Return a new class, its fields in the given order."""
         chosen = self.fields if order is None else [self.fields[i] for i in order]
-        return create_model("Made", __config__=self.config, __doc__=self.doc, **dict(chosen))
+        return create_model(self.name, __config__=self.config, __doc__=self.doc, **dict(chosen))
 
 
 @st.composite
@@ -277,7 +288,7 @@ def _tagged(draw: st.DrawFn, depth: int) -> Any:
         given = {"default": tag} if loose else {}
         fields = dict(draw(recipes(depth, most=2)).fields)
         fields["kind_"] = (Literal[tag], Field(alias=key, **given))
-        branches.append(create_model(f"Case{tag}", **fields))
+        branches.append(create_model(draw(_names(f"Case{tag}")), **fields))
     return Annotated[reduce(or_, branches), Field(discriminator="kind_")]
 
 
@@ -298,7 +309,7 @@ def _generics(depth: int) -> st.SearchStrategy[Any]:
 def _dataclasses(draw: st.DrawFn, depth: int) -> Any:
     recipe = draw(recipes(depth, most=3, simple=True))
     fields = [(name, kind, given) for name, (kind, given) in recipe.fields]
-    return dataclasses.make_dataclass("Record", fields, kw_only=True)
+    return dataclasses.make_dataclass(draw(_names("Record")), fields, kw_only=True)
 
 
 @st.composite
@@ -307,13 +318,13 @@ def _typed(draw: st.DrawFn, depth: int) -> Any:
     kinds = {name: draw(types(depth)) for name in names}
     wrap = {name: draw(st.sampled_from((None, NotRequired, Required))) for name in names}
     fields = {name: kind if wrap[name] is None else wrap[name][kind] for name, kind in kinds.items()}
-    return TypedDict("Keys", fields, total=draw(st.booleans()))
+    return TypedDict(draw(_names("Keys")), fields, total=draw(st.booleans()))
 
 
 @st.composite
 def _named(draw: st.DrawFn, depth: int) -> Any:
     names = draw(st.lists(NAMES, min_size=1, max_size=3, unique=True))
-    return NamedTuple("Row", [(name, draw(types(depth))) for name in names])
+    return NamedTuple(draw(_names("Row")), [(name, draw(types(depth))) for name in names])
 
 
 _COMPOSITES: dict[str, Any] = {
@@ -345,7 +356,7 @@ def recipes(draw: st.DrawFn, depth: int = 2, *, most: int = 6, simple: bool = Fa
         fields.append((f"field_{index}", draw(_fields(depth, alias, simple=simple))))
     extra = draw(st.sampled_from((None, None, None, "allow", "forbid")))
     config = ConfigDict() if extra is None else ConfigDict(extra=extra)
-    return Recipe(tuple(fields), config, draw(DESCRIPTIONS))
+    return Recipe(tuple(fields), config, draw(DESCRIPTIONS), draw(_names("Made")))
 
 
 @st.composite
@@ -358,18 +369,19 @@ def _fields(draw: st.DrawFn, depth: int, alias: str | None, *, simple: bool) -> 
     if alias is not None:
         told["alias"] = alias
     if form in ("value", "factory"):
-        default = draw(_python_values(kind))
-        told["default_factory"] = lambda: default
+        document = draw(values(kind, unset=False))
+        # Pydantic's own generator fails on a default that holds such a key.
+        written = json.dumps(document)
+        if '"$ref":' not in written and '"$defs":' not in written:
+            default = _adapter(kind).validate_json(written)
+            told["default_factory"] = lambda: default
+        else:
+            form = "needed"
     if form == "null":
         told["default"] = None
     if form == "value" and not simple:
         told["default"] = told.pop("default_factory")()
     return kind, Field(**told)
-
-
-@st.composite
-def _python_values(draw: st.DrawFn, kind: Any) -> Any:
-    return _adapter(kind).validate_python(draw(values(kind)))
 
 
 def _adapter(target: Any) -> TypeAdapter[Any]:

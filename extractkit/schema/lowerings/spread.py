@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
-from extractkit.paths import JsonValue, is_object
+from extractkit.paths import JsonValue, is_array, is_object
 from extractkit.schema.lowerings.alternatives import name_of
 from extractkit.schema.lowerings.maps import closed, free_name
 from extractkit.schema.nodes import (
@@ -58,7 +58,7 @@ class Listed(InPlace):
         """Return the element of the one list that is not empty."""
         if not is_object(value) or value.keys() != set(self.names):
             return value
-        elements = [item for items in value.values() if isinstance(items, list) for item in items]
+        elements = [item for items in value.values() if is_array(items) for item in items]
         if not elements and self.name is None:
             return None
         if len(elements) != 1:

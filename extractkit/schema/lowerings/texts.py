@@ -55,8 +55,12 @@ DATE_PATTERNS: Final[Mapping[tuple[str, str], str]] = {
 DECIMAL: Final = r"^[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,4})?$"
 """The texts that a Decimal is written as."""
 
+_ANY_DECIMAL: Final = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
+"""The same without a limit, for targets on which no answer can run away by it."""
+
 _FORMATS: Final = {pattern: name for (name, _), pattern in DATE_PATTERNS.items()} | {
-    DECIMAL: "decimal"
+    DECIMAL: "decimal",
+    _ANY_DECIMAL: "decimal",
 }
 
 
@@ -117,11 +121,12 @@ def is_bounded(number: NumberNode) -> bool:
 
 def _decimal(node: UnionNode, scope: Scope) -> Node:
     number = next((part for part in node.branches if isinstance(part, NumberNode)), None)
-    pattern = DECIMAL
+    is_text = scope.dialect.decimals == "text"
+    pattern = _ANY_DECIMAL if is_text else DECIMAL
     if number is not None and is_bounded(number):
-        pattern = _digits(number)
+        pattern = _digits(number, "+" if is_text else "{1,40}")
         _lose_of_text(node, number, scope)
-    if scope.dialect.decimals == "text":
+    if is_text:
         return _as_text(node, pattern, scope)
     branches = tuple(_decimal_branch(part, pattern, scope) for part in node.branches)
     scope.change(node, "any text beside a number", "the digits of a decimal number")
@@ -174,17 +179,22 @@ def _tighter(
     return exclusive if given and min(given) < side * edge else edge
 
 
-def _digits(number: NumberNode) -> str:
-    """Return an expression for the text of `number`: its sign and its digits."""
+def _digits(number: NumberNode, many: str) -> str:
+    """Return an expression for the text of `number`: its sign and its digits.
+
+    Args:
+        number: What the type says of it.
+        many: How often a digit may stand where the type sets no limit.
+    """
     signed = max(number.minimum or -1, number.exclusive_minimum or -1) < 0
     if 0 in (number.minimum, number.exclusive_minimum):
         signed = False
-    places = 40 if number.decimals is None else number.decimals
-    whole = 40
+    places = many if number.decimals is None else f"{{1,{number.decimals}}}"
+    whole = many
     if number.digits is not None and number.decimals is not None:
-        whole = max(1, number.digits - number.decimals)
-    fraction = rf"(?:\.[0-9]{{1,{places}}})?" if places else ""
-    return f"^{'-?' if signed else ''}[0-9]{{1,{whole}}}{fraction}$"
+        whole = f"{{1,{max(1, number.digits - number.decimals)}}}"
+    fraction = rf"(?:\.[0-9]{places})?" if number.decimals != 0 else ""
+    return f"^{'-?' if signed else ''}[0-9]{whole}{fraction}$"
 
 
 def _lose_of_text(node: UnionNode, number: NumberNode, scope: Scope) -> None:
