@@ -25,7 +25,7 @@ from extractkit.schema.compiled import CompiledSchema, Program
 from extractkit.schema.convert import Lifter
 from extractkit.schema.describe import adapter, bare, copy_json, describe
 from extractkit.schema.dialects import DIALECTS, Dialect
-from extractkit.schema.lowerings import LOWERINGS
+from extractkit.schema.lowerings import lower_stage
 from extractkit.schema.nodes import SchemaTree
 from extractkit.schema.places import reachable
 from extractkit.schema.quotas import check_counts, count, refuse_impossible
@@ -171,11 +171,10 @@ def _program(target: Any, dialect: Dialect) -> Program:
 
 
 def _lower(tree: SchemaTree, dialect: Dialect, report: Report, *, is_type: bool) -> SchemaTree:
-    for name in dialect.lowerings:
+    for stage in dialect.lowerings:
         scope = Scope(dialect=dialect, tree=tree, report=report, is_type=is_type)
-        tree = LOWERINGS[name](tree, scope)
-        if name in ("intersections", "recursion", "roots", "losses", "refs"):
-            tree = _without_unused(tree)
+        lowered = lower_stage(stage, tree, scope)
+        tree = tree if lowered is tree else _without_unused(lowered)
     if not dialect.open_objects:
         refuse_impossible(tree, dialect)
         check_counts(count(tree), dialect, "(root)")

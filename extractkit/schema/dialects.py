@@ -51,7 +51,7 @@ class Dialect:
         name: Its name in `compile_schema`.
         date: The day on which the table was checked.
         sources: Where the facts come from.
-        lowerings: What is rewritten, in order; names of files in `lowerings`.
+        lowerings: What is rewritten, in order: names of files in `lowerings`, in stages.
         keywords: Assertions that the target enforces; None: every one.
         formats: Values of `format` that it enforces; None: every one is passed on.
         annotations: Annotations that are sent beside `description`.
@@ -77,7 +77,7 @@ class Dialect:
     name: str
     date: str
     sources: tuple[str, ...]
-    lowerings: tuple[str, ...]
+    lowerings: tuple[tuple[str, ...], ...]
     keywords: frozenset[str] | None = None
     formats: frozenset[str] | None = None
     annotations: frozenset[str] = frozenset()
@@ -114,14 +114,24 @@ _SHAPE = frozenset(
 _NUMERIC = frozenset({"exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "multipleOf"})
 
 _LOCAL_LOWERINGS = (
-    "intersections", "unions", "keys", "objects", "defaults", "texts", "reasoning", "losses",
-)  # fmt: skip
+    ("intersections",),
+    ("unions", "keys", "objects"),
+    ("defaults", "texts"),
+    ("reasoning", "losses"),
+)
 
 _HOSTED_LOWERINGS = (
-    "intersections", "unions", "recursion", "keys", "objects", "choices", "texts", "tuples",
-    "untyped", "maps", "required", "names", "alternatives", "roots", "reasoning", "losses",
-    "spread", "refs",
-)  # fmt: skip
+    ("intersections",),
+    ("recursion",),
+    ("unions", "keys", "objects", "tuples", "maps"),
+    ("choices", "texts", "untyped"),
+    ("required", "names"),
+    ("alternatives",),
+    ("roots",),
+    ("reasoning", "losses"),
+    ("spread",),
+    ("refs",),
+)
 
 _MOMENTS = frozenset(
     {"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uuid"}
@@ -206,7 +216,7 @@ DIALECTS: Final[Mapping[str, Dialect]] = MappingProxyType(
             name="json-schema",
             date="2026-11-30",
             sources=("https://json-schema.org/draft/2020-12",),
-            lowerings=("reasoning",),
+            lowerings=(("reasoning",),),
             annotations=frozenset({"default", "deprecated", "examples", "title"}),
         ),
         "llguidance": Dialect(

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TypeAlias
 
 from extractkit.schema.dialects import Dialect
 from extractkit.schema.nodes import Node, SchemaTree, map_children
 from extractkit.schema.report import Report
 
-__all__ = ["Scope", "transform_tree"]
+__all__ = ["Rewrite", "Scope", "transform_tree"]
 
 
 @dataclass(slots=True, kw_only=True)
 class Scope:
-    """One pass of one lowering.
+    """One walk over a tree.
 
     Attributes:
         dialect: The target.
-        tree: All nodes as they were before this pass.
+        tree: All nodes as they were before this walk.
         report: Where losses and rewritings are noted.
         owner: The definition at work; "" is the root.
         is_type: Whether the target is a type, for which a default stands for an absent key; to
@@ -42,19 +41,26 @@ class Scope:
         self.report.change(self.owner, node.pointer, before, after)
 
 
-_Lower: TypeAlias = Callable[[Node, Scope], Node]
+Rewrite: TypeAlias = Callable[[Node, Scope], Node]
+"""Rewrites one node; its children are rewritten already."""
 
 
-def _transform(node: Node, scope: Scope, lower: _Lower) -> Node:
-    """Return `node` with `lower` applied to it and everything below, innermost first."""
-    return lower(map_children(node, partial(_transform, scope=scope, lower=lower)), scope)
+def transform_tree(tree: SchemaTree, scope: Scope, rewrites: Sequence[Rewrite]) -> SchemaTree:
+    """Return `tree` with every node rewritten, innermost first, by each of `rewrites` in turn."""
 
+    def transform(node: Node) -> Node:
+        node = map_children(node, transform)
+        for rewrite in rewrites:
+            node = rewrite(node, scope)
+        return node
 
-def transform_tree(tree: SchemaTree, scope: Scope, lower: _Lower) -> SchemaTree:
-    """Return `tree` with `lower` applied everywhere."""
     definitions: dict[str, Node] = {}
     for name, node in tree.definitions.items():
         scope.owner = name
-        definitions[name] = _transform(node, scope, lower)
+        definitions[name] = transform(node)
     scope.owner = ""
-    return replace(tree, root=_transform(tree.root, scope, lower), definitions=definitions)
+    root = transform(tree.root)
+    unchanged = all(tree.definitions[name] is node for name, node in definitions.items())
+    if root is tree.root and unchanged:
+        return tree
+    return replace(tree, root=root, definitions=definitions)

@@ -1,20 +1,21 @@
 """Rewritings from what a user may declare to what a dialect can hold, one file each.
 
-Every file has a function that rewrites nodes:
+Every file has one function:
 
-    lower(node, scope) -> node            one node, its children being rewritten already
+    lower(node, scope) -> node            rewrites one node, its children being rewritten already
+    prepare(tree, scope) -> lower         the same, after a look at the whole tree
     lower_tree(tree, scope) -> tree       where one node is not enough to decide
 
 and, where values change their form, the way of it: a small frozen class that stands on the
 rewritten node, with `lower_value` and `lift` as the pair. The table "from -> to -> back" is the
 docstring of the file. A rewriting without a way back does not belong here. Which of them a
-dialect needs, and in which order, stands in its table.
+dialect needs, and in which order, stands in its table: in stages, each one walk over the tree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Final, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from extractkit.schema.lowerings import (
     alternatives,
@@ -37,37 +38,49 @@ from extractkit.schema.lowerings import (
     unions,
     untyped,
 )
-from extractkit.schema.nodes import Node, SchemaTree
-from extractkit.schema.scope import Scope, transform_tree
+from extractkit.schema.nodes import SchemaTree
+from extractkit.schema.scope import Rewrite, Scope, transform_tree
 
-__all__ = ["LOWERINGS", "Lowering"]
+__all__ = ["lower_stage"]
 
-Lowering: TypeAlias = Callable[[SchemaTree, Scope], SchemaTree]
-
-
-def _everywhere(lower: Callable[[Node, Scope], Node]) -> Lowering:
-    return lambda tree, scope: transform_tree(tree, scope, lower)
-
-
-LOWERINGS: Final[Mapping[str, Lowering]] = {
+_NODEWISE: Final[Mapping[str, Rewrite]] = {
+    "intersections": intersections.lower,
+    "keys": keys.lower,
+    "losses": losses.lower,
+    "maps": maps.lower,
+    "names": names.lower,
+    "objects": objects.lower,
+    "reasoning": reasoning.lower,
+    "texts": texts.lower,
+    "tuples": tuples.lower,
+    "unions": unions.lower,
+    "untyped": untyped.lower,
+}
+_PREPARED: Final[Mapping[str, Callable[[SchemaTree, Scope], Rewrite]]] = {
+    "choices": choices.prepare,
+    "defaults": defaults.prepare,
+    "required": required.prepare,
+}
+_WHOLE: Final[Mapping[str, Callable[[SchemaTree, Scope], SchemaTree]]] = {
     "alternatives": alternatives.lower_tree,
-    "choices": choices.lower_tree,
-    "defaults": defaults.lower_tree,
-    "intersections": _everywhere(intersections.lower),
-    "keys": _everywhere(keys.lower),
-    "losses": _everywhere(losses.lower),
-    "maps": _everywhere(maps.lower),
-    "names": _everywhere(names.lower),
-    "objects": _everywhere(objects.lower),
-    "reasoning": _everywhere(reasoning.lower),
     "recursion": recursion.lower_tree,
     "refs": refs.lower_tree,
-    "required": required.lower_tree,
     "roots": roots.lower_tree,
     "spread": spread.lower_tree,
-    "texts": _everywhere(texts.lower),
-    "tuples": _everywhere(tuples.lower),
-    "unions": _everywhere(unions.lower),
-    "untyped": _everywhere(untyped.lower),
 }
-"""Every lowering by the name that dialect tables use."""
+
+
+def lower_stage(names: Sequence[str], tree: SchemaTree, scope: Scope) -> SchemaTree:
+    """Return `tree` after one stage: one walk, in which each lowering has its turn at each node.
+
+    Args:
+        names: Names of lowerings, in order; one that works on whole trees stands alone.
+        tree: The nodes so far.
+        scope: What the lowerings may look at and write to.
+    """
+    if names[0] in _WHOLE:
+        return _WHOLE[names[0]](tree, scope)
+    rewrites = [
+        _NODEWISE[name] if name in _NODEWISE else _PREPARED[name](tree, scope) for name in names
+    ]
+    return transform_tree(tree, scope, rewrites)

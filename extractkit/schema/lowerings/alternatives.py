@@ -59,7 +59,7 @@ def lower_tree(tree: SchemaTree, scope: Scope) -> SchemaTree:
     lifter = Lifter(tree)
     if not lifter.lifts:
         return tree
-    return transform_tree(tree, scope, partial(_lower, lifter=lifter))
+    return transform_tree(tree, scope, [partial(_lower, lifter=lifter)])
 
 
 def _lower(node: Node, scope: Scope, *, lifter: Lifter) -> Node:

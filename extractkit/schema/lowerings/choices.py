@@ -33,10 +33,10 @@ from extractkit.schema.nodes import (
     walk_nodes,
 )
 from extractkit.schema.plain import json_key, type_of
-from extractkit.schema.scope import Scope, transform_tree
+from extractkit.schema.scope import Rewrite, Scope
 from extractkit.schema.ways import Way
 
-__all__ = ["Labels", "Spelling", "lower_tree"]
+__all__ = ["Labels", "Spelling", "prepare"]
 
 _MANY: Final = 250
 """Enums of texts with more values than this are measured in characters too."""
@@ -88,10 +88,10 @@ class Spelling(Way):
         return self.texts.get(value.casefold(), value) if isinstance(value, str) else value
 
 
-def lower_tree(tree: SchemaTree, scope: Scope) -> SchemaTree:
-    """Return `tree` with choices that the target can hold."""
+def prepare(tree: SchemaTree, scope: Scope) -> Rewrite:
+    """Return what rewrites choices to those that the target can hold."""
     loose = frozenset(_too_many(tree, scope.dialect.limits))
-    return transform_tree(tree, scope, partial(_lower, loose=loose))
+    return partial(_lower, loose=loose)
 
 
 def _too_many(tree: SchemaTree, limits: Limits) -> Iterable[tuple[str, str]]:

@@ -35,10 +35,10 @@ from extractkit.schema.nodes import (
     owners,
     walk_nodes,
 )
-from extractkit.schema.scope import Scope, transform_tree
+from extractkit.schema.scope import Rewrite, Scope
 from extractkit.schema.ways import Way
 
-__all__ = ["NullIsAbsent", "lower_tree", "or_null"]
+__all__ = ["NullIsAbsent", "or_null", "prepare"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +79,10 @@ def or_null(node: Node) -> Node:
     )
 
 
-def lower_tree(tree: SchemaTree, scope: Scope) -> SchemaTree:
-    """Return `tree` with null standing for the absence of keys that cannot be null."""
-    return transform_tree(tree, scope, partial(_lower, ambiguous=_find_ambiguous(tree)))
+def prepare(tree: SchemaTree, scope: Scope) -> Rewrite:
+    """Return what lets null stand for the absence of keys that cannot be null."""
+    del scope
+    return partial(_lower, ambiguous=_find_ambiguous(tree))
 
 
 def _find_ambiguous(tree: SchemaTree) -> frozenset[tuple[str, Pointer]]:

@@ -39,10 +39,10 @@ from extractkit.schema.nodes import (
     walk_nodes,
 )
 from extractkit.schema.plain import is_same
-from extractkit.schema.scope import Scope, transform_tree
+from extractkit.schema.scope import Rewrite, Scope
 from extractkit.schema.ways import InPlace, Way
 
-__all__ = ["EmptyIsAbsent", "EmptyIsNull", "Filled", "lower_tree"]
+__all__ = ["EmptyIsAbsent", "EmptyIsNull", "Filled", "prepare"]
 
 _TWO: Final = "the list that stands for it has more than one element"
 
@@ -131,15 +131,15 @@ class _Spare:
     optional: float
 
 
-def lower_tree(tree: SchemaTree, scope: Scope) -> SchemaTree:
-    """Return `tree` with as few optional keys as the target asks for."""
+def prepare(tree: SchemaTree, scope: Scope) -> Rewrite:
+    """Return what leaves as few optional keys as the target asks for."""
     limits = scope.dialect.limits
     unions = sum(isinstance(node, UnionNode) for _, top in owners(tree) for node in walk_nodes(top))
     spare = _Spare(
         unions=float("inf") if limits.unions is None else limits.unions - unions,
         optional=float("inf") if limits.optional is None else limits.optional,
     )
-    return transform_tree(tree, scope, partial(_lower, spare=spare))
+    return partial(_lower, spare=spare)
 
 
 def _lower(node: Node, scope: Scope, *, spare: _Spare) -> Node:
@@ -196,7 +196,7 @@ class _Keys:
             return prop
         self._listed.add(prop.name)
         self._change(prop, "required: a list, which is empty for its absence")
-        return replace(prop, required=True, node=_listed(prop.node, InPlace()))
+        return replace(prop, required=True, node=self._list_of(prop.node, InPlace()))
 
     def _change(self, prop: Property, after: str) -> None:
         self._scope.change(prop.node, "optional key", after)
@@ -231,7 +231,22 @@ class _Keys:
         self._spare.unions += 1
         self._scope.change(node, "null or a value", "a list, which is empty for null")
         only = replace(others[0], description=node.description or others[0].description)
-        return _listed(replace(only, mark=node.mark or only.mark), EmptyIsNull())
+        return self._list_of(replace(only, mark=node.mark or only.mark), EmptyIsNull())
+
+    def _list_of(self, node: Node, way: Way) -> Node:
+        """Return a list of no or one element."""
+        told = f"{node.description} (a list of one, or an empty list if there is none)".strip()
+        counts = self._scope.dialect.enforces("maxItems")
+        if not counts:
+            self._scope.lose(node, "maxItems", "its list can hold several; that is a fault")
+        return ArrayNode(
+            pointer=node.pointer,
+            description=told,
+            mark=node.mark,
+            items=replace(node, description=""),
+            max_items=1 if counts else None,
+            ways=(way,),
+        )
 
 
 def _takes_more(node: Node) -> bool:
@@ -243,15 +258,3 @@ def _or_null(node: Node) -> Node:
     if not (isinstance(node, UnionNode) and _takes_more(node)):
         return or_null(node)
     return replace(node, branches=(*node.branches, NullNode(pointer=node.pointer)))
-
-
-def _listed(node: Node, way: Way) -> Node:
-    told = f"{node.description} (a list of one, or an empty list if there is none)".strip()
-    return ArrayNode(
-        pointer=node.pointer,
-        description=told,
-        mark=node.mark,
-        items=replace(node, description=""),
-        max_items=1,
-        ways=(way,),
-    )

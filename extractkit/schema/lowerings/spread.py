@@ -80,7 +80,7 @@ def lower_tree(tree: SchemaTree, scope: Scope) -> SchemaTree:
     unions = sum(isinstance(node, UnionNode) for _, top in owners(tree) for node in walk_nodes(top))
     if unions <= most:
         return tree
-    return transform_tree(tree, scope, partial(_lower, excess=_Excess(unions - most)))
+    return transform_tree(tree, scope, [partial(_lower, excess=_Excess(unions - most))])
 
 
 def _lower(node: Node, scope: Scope, *, excess: _Excess) -> Node:
