@@ -280,24 +280,22 @@ def are_disjoint(
 
 
 def _have_disjoint_tags(one: Node, other: Node, tree: SchemaTree, tag: str | None) -> bool:
-    mine, theirs = tags(one, tree), tags(other, tree)
-    if tag is not None:
-        for known, node in ((mine, one), (theirs, other)):
-            loose = tags(node, tree, required=False)
-            if tag in loose:
-                known[tag] = loose[tag]
-    return any(key in theirs and not values & theirs[key] for key, values in mine.items())
+    """Whether a key that one asks for has no value in it that the other allows."""
+    mine, theirs = (tags(node, tree, required=False) for node in (one, other))
+    asked = {*tags(one, tree), *tags(other, tree)} | ({tag} if tag is not None else set())
+    return any(not mine[key] & theirs[key] for key in mine.keys() & theirs.keys() if key in asked)
 
 
 def _have_a_disjoint_key(one: Node, other: Node, tree: SchemaTree, depth: int) -> bool:
-    """Whether both ask for a key whose values in the two surely differ."""
+    """Whether a key that one asks for has values in the two that surely differ."""
     if not (isinstance(one, ObjectNode) and isinstance(other, ObjectNode)):
         return False
-    theirs = {prop.name: prop.node for prop in other.properties if prop.required}
+    theirs = {prop.name: prop for prop in other.properties}
     return any(
-        are_disjoint(prop.node, theirs[prop.name], tree, depth=depth)
+        (prop.required or theirs[prop.name].required)
+        and are_disjoint(prop.node, theirs[prop.name].node, tree, depth=depth)
         for prop in one.properties
-        if prop.required and prop.name in theirs
+        if prop.name in theirs
     )
 
 

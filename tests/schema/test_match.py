@@ -93,7 +93,17 @@ def test_a_node_accepts_what_its_schema_does(schema: Any, good: list[Any], bad: 
         (
             {"properties": {"k": {"const": 1}}, "required": ["k"], "type": "object"},
             {"properties": {"k": {"const": 2}}, "type": "object"},
+            True,
+        ),
+        (
+            {"properties": {"k": {"const": 1}}, "type": "object"},
+            {"properties": {"k": {"const": 2}}, "type": "object"},
             False,
+        ),
+        (
+            {"properties": {"k": {"type": "string"}}, "required": ["k"], "type": "object"},
+            {"properties": {"k": {"type": "array"}}, "type": "object"},
+            True,
         ),
         (
             {"properties": {"a": {}}, "type": "object", "additionalProperties": False},

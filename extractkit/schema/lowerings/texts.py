@@ -4,6 +4,7 @@
 |---|---|---|
 | format date-time, offset optional (or needed, or forbidden) | a pattern that says so | as it is |
 | format time, offset as above | a pattern that says so | as it is |
+| format duration, of a type | a pattern of what the type is written as | as it is |
 | the text form of a Decimal | a pattern of digits, and of as many as the type allows | as it is |
 | a Decimal, for targets of which a number may lose digits | its text alone | as it is |
 
@@ -40,6 +41,16 @@ _DURATION = (
     f"|[0-9]{{1,4}}Y(?:[0-9]{{1,4}}M(?:[0-9]{{1,6}}D)?)?)(?:{_CLOCK})?|{_CLOCK}|[0-9]{{1,6}}W)"
 )
 
+_SECONDS = r"[0-9]{1,6}(?:\.[0-9]{1,6})?S"
+_TYPED_CLOCK = (
+    f"T(?:[0-9]{{1,6}}H(?:[0-9]{{1,6}}M)?(?:{_SECONDS})?|[0-9]{{1,6}}M(?:{_SECONDS})?|{_SECONDS})"
+)
+_TYPED_DURATION: Final = (
+    f"^-?P(?:(?:[0-9]{{1,4}}Y(?:[0-9]{{1,4}}M)?(?:[0-9]{{1,6}}D)?|[0-9]{{1,4}}M(?:[0-9]{{1,6}}D)?"
+    f"|[0-9]{{1,6}}D)(?:{_TYPED_CLOCK})?|{_TYPED_CLOCK}|[0-9]{{1,6}}W)$"
+)
+"""What a timedelta is written as: signs, fractions and gaps that the format has not."""
+
 DATE_PATTERNS: Final[Mapping[tuple[str, str], str]] = {
     ("date", "optional"): f"^{_DATE}$",
     ("date-time", "optional"): f"^{_DATE}T{_TIME}{_OFFSET}?$",
@@ -61,6 +72,7 @@ _ANY_DECIMAL: Final = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+
 _FORMATS: Final = {pattern: name for (name, _), pattern in DATE_PATTERNS.items()} | {
     DECIMAL: "decimal",
     _ANY_DECIMAL: "decimal",
+    _TYPED_DURATION: "duration",
 }
 
 
@@ -93,6 +105,9 @@ def lower(node: Node, scope: Scope) -> Node:
         return _decimal(node, scope)
     if not isinstance(node, StringNode) or node.format is None:
         return node
+    if node.format == "duration" and scope.is_type and not node.pattern:
+        scope.change(node, "format duration", "pattern (signs and fractions are allowed)")
+        return replace(node, format=None, pattern=_TYPED_DURATION)
     pattern = DATE_PATTERNS.get((node.format, node.offset))
     if pattern is None or node.pattern or _is_exact(node, scope):
         return node

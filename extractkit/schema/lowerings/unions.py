@@ -34,15 +34,22 @@ def lower(node: Node, scope: Scope) -> Node:
             return node
     if node.form != "oneOf":
         return node
-    if all(
-        are_disjoint(one, other, scope.tree, node.tag)
-        for one, other in combinations(node.branches, 2)
-    ):
+    if _exclude_each_other(node, scope, None):
         scope.change(node, "oneOf", "anyOf (no value fits two branches)")
+    elif _exclude_each_other(node, scope, node.tag):
+        scope.change(node, "oneOf", f'anyOf ("{node.tag}" decides)')
+        if not scope.is_type or scope.dialect.open_objects:  # else `required` writes the key
+            scope.lose(node, "oneOf", f'a value without "{node.tag}" is admitted')
     else:
         scope.lose(node, "oneOf", "a value that fits two branches is admitted")
         scope.change(node, "oneOf", "anyOf")
     return replace(node, form="anyOf")
+
+
+def _exclude_each_other(node: UnionNode, scope: Scope, tag: str | None) -> bool:
+    return all(
+        are_disjoint(one, other, scope.tree, tag) for one, other in combinations(node.branches, 2)
+    )
 
 
 def _flat(node: UnionNode) -> Node:
