@@ -69,9 +69,9 @@ def _require_output() -> None:
 
 def _commands() -> tuple[Command, ...]:
     """Return every command, in the order in which help lists them."""
-    from extractkit.cli import _demo, _extract, _pull
+    from extractkit.cli import _demo, _extract, _pull, _schema
 
-    return (_extract.COMMAND, _demo.COMMAND, _pull.COMMAND)
+    return (_extract.COMMAND, _demo.COMMAND, _pull.COMMAND, _schema.COMMAND)
 
 
 def _run(arguments: list[str]) -> int:
