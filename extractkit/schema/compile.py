@@ -2,9 +2,10 @@
 
     describe -> read -> lowerings of the dialect -> write
 
-Classes are held weakly: a model made at run time can be collected although it was compiled.
-Other types are kept by equality and JSON Schemas by their text, the 256 last used of each
-dialect together. Safe to call from several threads.
+What is compiled of a class is kept on the class itself, so that both end together: a model made
+at run time can be collected although it was compiled. Other types are kept by equality and JSON
+Schemas by their text, the 256 last used of each dialect together. Safe to call from several
+threads.
 """
 
 from __future__ import annotations
@@ -15,9 +16,8 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Final, cast
-from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from extractkit.errors import UnsupportedError
 from extractkit.paths import JsonObject
@@ -34,22 +34,12 @@ from extractkit.schema.report import Report
 from extractkit.schema.scope import Scope
 from extractkit.schema.write import write
 
-__all__ = ["compile_schema"]
+__all__ = ["compile_schema", "compile_uncached"]
 
 _KEPT: Final = 256
+_NAME: Final = "__extractkit_compiled__"
+"""The attribute of a class that holds what was compiled of it, by dialect."""
 
-
-@dataclass(slots=True)
-class _OfClass:
-    """What is kept of one class: programs, and the compiled schemas that are in use."""
-
-    programs: dict[str, Program] = field(default_factory=dict[str, Program])
-    in_use: WeakValueDictionary[str, CompiledSchema] = field(
-        default_factory=WeakValueDictionary[str, CompiledSchema]
-    )
-
-
-_classes: WeakKeyDictionary[type[Any], _OfClass] = WeakKeyDictionary()
 _others: OrderedDict[Hashable, CompiledSchema] = OrderedDict()
 _lock = threading.RLock()
 
@@ -69,21 +59,32 @@ def compile_schema(target: Any, dialect: str = "json-schema") -> CompiledSchema:
     if dialect not in DIALECTS:
         known = ", ".join(DIALECTS)
         raise UnsupportedError(f"dialect {dialect!r} is not known; the dialects are {known}")
-    if isinstance(target, type):
-        return _of_class(target, dialect)
+    if isinstance(target, type) and (kept := _kept_of(target)) is not None:
+        compiled = kept.get(dialect)
+        return _keep(kept, dialect, _build(target, dialect)) if compiled is None else compiled
     key = _key(target, dialect)
     with _lock:
         if key is not None and key in _others:
             _others.move_to_end(key)
             return _others[key]
-    compiled = _build(target, dialect, None)
+    compiled = _build(target, dialect)
     if key is None:
         return compiled
     with _lock:
-        kept = _others.setdefault(key, compiled)
+        compiled = _others.setdefault(key, compiled)
         if len(_others) > _KEPT:
             _others.popitem(last=False)
-    return kept
+    return compiled
+
+
+def compile_uncached(target: Any, dialect: str) -> CompiledSchema:
+    """Return the same as `compile_schema`, made anew: for measurements of what that costs.
+
+    Raises:
+        UsageError: If `target` is a value and not a type.
+        SchemaError: If the target cannot be described or sent, or its JSON Schema is broken.
+    """
+    return _build(target, dialect)
 
 
 def _reduce(compiled: CompiledSchema) -> tuple[Any, ...]:
@@ -94,19 +95,25 @@ def _reduce(compiled: CompiledSchema) -> tuple[Any, ...]:
 copyreg.pickle(CompiledSchema, _reduce)
 
 
-def _of_class(target: type[Any], dialect: str) -> CompiledSchema:
+def _kept_of(target: type[Any]) -> dict[str, CompiledSchema] | None:
+    """Return what the class keeps; None if nothing can be kept on it, as on those in C."""
+    kept = target.__dict__.get(_NAME)
+    if kept is not None:
+        return cast("dict[str, CompiledSchema]", kept)
     with _lock:
-        known = _classes.get(target)
-        if known is None:
-            known = _classes[target] = _OfClass()
-        compiled = known.in_use.get(dialect)
-        program = known.programs.get(dialect)
-    if compiled is not None:
-        return compiled
-    compiled = _build(target, dialect, program)
+        try:
+            if _NAME not in target.__dict__:
+                setattr(target, _NAME, {})
+        except (AttributeError, TypeError):
+            return None
+        return cast("dict[str, CompiledSchema]", target.__dict__[_NAME])
+
+
+def _keep(
+    kept: dict[str, CompiledSchema], dialect: str, compiled: CompiledSchema
+) -> CompiledSchema:
     with _lock:
-        known.programs.setdefault(dialect, compiled.program)
-        return known.in_use.setdefault(dialect, compiled)
+        return kept.setdefault(dialect, compiled)
 
 
 def _key(target: Any, dialect: str) -> Hashable | None:
@@ -126,13 +133,12 @@ def _key(target: Any, dialect: str) -> Hashable | None:
     return dialect, repr(target), target
 
 
-def _build(target: Any, dialect: str, program: Program | None) -> CompiledSchema:
+def _build(target: Any, dialect: str) -> CompiledSchema:
     if isinstance(target, dict):
         reading, target = None, copy_json(cast("JsonObject", target))
     else:
         reading = adapter(target)
-    if program is None:
-        program = _program(target, DIALECTS[dialect])
+    program = _program(target, DIALECTS[dialect])
     return CompiledSchema(
         target=target,
         adapter=reading,

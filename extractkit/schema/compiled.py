@@ -1,7 +1,6 @@
 """What a compilation gives back: values, and the questions that can be asked of them.
 
-`Program` is all that follows from a target and a dialect without holding the target itself, so
-that a cache of programs keeps no class alive. `CompiledSchema` is a program with its target.
+`Program` is all that follows from a target and a dialect; `CompiledSchema` is what callers see.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ from extractkit.schema.nodes import (
     walk_nodes,
 )
 from extractkit.schema.plain import is_same, type_of
+from extractkit.schema.ways import Way
 
 __all__ = ["Fault", "Lifter", "RefusedError", "below", "lower", "settle"]
 
@@ -93,6 +94,11 @@ def _step(node: Node, place: _Place, key: str | int, value: JsonValue) -> _Place
     return (place, key)
 
 
+def _keeps_keys(node: Node) -> bool:
+    """Whether the parts of an answer to `node` stand under the user's own keys."""
+    return all(type(way).key is Way.key for way in node.ways)
+
+
 class Lifter:
     """Takes answers to one tree back to the user's form. Safe to share between threads."""
 
@@ -137,13 +143,14 @@ class Lifter:
         ways = tuple(way for way in reversed(node.ways) if way.lifts)
         if not ways:
             return parts
+        lifts = tuple(way.lift for way in ways)
 
         def run(value: JsonValue, at: _Place, faults: list[Fault]) -> JsonValue:
             if parts is not None:
                 value = parts(value, at, faults)
             told: list[str] = []
-            for way in ways:
-                value = way.lift(value, told)
+            for lift in lifts:
+                value = lift(value, told)
             if told:
                 faults.extend(Fault(pointer=_pointer(at), message=message) for message in told)
             return value
@@ -202,10 +209,13 @@ class Lifter:
         prefix, items = [self.of(part) for part in node.prefix], self.of(node.items)
         if items is None and not any(prefix):
             return None
+        in_place = not prefix and _keeps_keys(node)
 
         def run(value: JsonValue, at: _Place, faults: list[Fault]) -> JsonValue:
             if not is_array(value):
                 return value
+            if items is not None and in_place:
+                return [items(part, (at, index), faults) for index, part in enumerate(value)]
             lifts = [*prefix[: len(value)], *[items] * (len(value) - len(prefix))]
             return [
                 part if lift is None else lift(part, _step(node, at, index, value), faults)
@@ -223,6 +233,8 @@ class Lifter:
         if is_fixed and not lifting:
             return None
 
+        in_place = is_fixed and _keeps_keys(node)
+
         def of_key(key: str) -> _Lift | None:
             if is_fixed or key in named:
                 return lifting.get(key)
@@ -232,6 +244,11 @@ class Lifter:
             if not is_object(value):
                 return value
             lifted = dict(value)
+            if in_place:
+                for key, known in lifting.items():
+                    if key in value:
+                        lifted[key] = known(value[key], (at, key), faults)
+                return lifted
             for key in lifting if is_fixed else value:
                 lift = of_key(key)
                 if lift is not None and key in value:

@@ -63,10 +63,8 @@ class NullIsAbsent(Way):
         del told
         if not is_object(value):
             return value
-        absent = {name for name in self.names if name in value and value[name] is None}
-        if not absent:
-            return value
-        return {key: item for key, item in value.items() if key not in absent}
+        names = self.names
+        return {key: item for key, item in value.items() if item is not None or key not in names}
 
 
 def or_null(node: Node) -> Node:
