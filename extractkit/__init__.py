@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         Strategy,
         Validity,
     )
-    from extractkit.schema import compile_schema
+    from extractkit.schema import LintFinding, compile_schema, lint
 
 __all__ = [
     "UNKNOWN",
@@ -44,6 +44,7 @@ __all__ = [
     "Grounded",
     "Grounding",
     "Inferred",
+    "LintFinding",
     "PartialResult",
     "Reasoning",
     "Retry",
@@ -57,6 +58,7 @@ __all__ = [
     "aextract",
     "compile_schema",
     "extract",
+    "lint",
 ]
 
 _HOME = {
@@ -78,7 +80,7 @@ _HOME = {
         "Strategy",
         "Validity",
     ),
-    "schema": ("compile_schema",),
+    "schema": ("LintFinding", "compile_schema", "lint"),
 }
 _ROOM_OF = {name: room for room, names in _HOME.items() for name in names}
 

@@ -4,6 +4,7 @@
     convert                                       a document there and back
     bounds                                        limits while decoding
     claims                                        what must stand in the source
+    lint                                          what makes wrong answers likely
 
 Neighbours: `prompts`, `checks`, `providers` and `engine` use what is compiled here. This room
 sends nothing, judges nothing and imports no engine.
@@ -16,11 +17,13 @@ from extractkit.schema.compiled import CompiledSchema
 from extractkit.schema.convert import Fault
 from extractkit.schema.dialects import DIALECTS, Dialect
 from extractkit.schema.explain import Explanation, Place
+from extractkit.schema.lint import LINT_RULES, LintFinding, LintRule, lint
 from extractkit.schema.lowerings.texts import format_of
 from extractkit.schema.report import Rewritten, Unenforced
 
 __all__ = [
     "DIALECTS",
+    "LINT_RULES",
     "BoundedSchema",
     "Bounds",
     "Claim",
@@ -29,9 +32,12 @@ __all__ = [
     "Explanation",
     "Fault",
     "InjectedBound",
+    "LintFinding",
+    "LintRule",
     "Place",
     "Rewritten",
     "Unenforced",
     "compile_schema",
     "format_of",
+    "lint",
 ]
