@@ -189,7 +189,11 @@ def _lower(tree: SchemaTree, dialect: Dialect, report: Report, *, is_type: bool)
 
 def _without_unused(tree: SchemaTree) -> SchemaTree:
     """Return `tree` without definitions that were merged into others or lost."""
+    if not tree.definitions:
+        return tree
     used = reachable(tree)
+    if len(used) == len(tree.definitions):
+        return tree
     kept = {name: node for name, node in tree.definitions.items() if name in used}
     return replace(tree, definitions=kept)
 

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from operator import is_
+from typing import Any, Final, Literal, TypeAlias
 
 from extractkit.fields import Mark
 from extractkit.paths import JsonObject, JsonValue, Pointer
@@ -241,21 +242,27 @@ class SchemaTree:
         return node
 
 
-def children(node: Node) -> Iterator[Node]:
-    """Yield the nodes directly below `node`."""
-    if isinstance(node, ArrayNode):
-        yield from node.prefix
-        yield node.items
-    elif isinstance(node, ObjectNode):
-        yield from (prop.node for prop in node.properties)
-        yield from (value for _, value in node.patterns)
-        yield node.extra
-        if node.names is not None:
-            yield node.names
-    elif isinstance(node, UnionNode):
-        yield from node.branches
-    elif isinstance(node, AllOfNode):
-        yield from node.parts
+def children(node: Node) -> tuple[Node, ...]:
+    """Return the nodes directly below `node`."""
+    of_kind = _CHILDREN.get(type(node))
+    return () if of_kind is None else of_kind(node)
+
+
+def _of_object(node: ObjectNode) -> tuple[Node, ...]:
+    found = [prop.node for prop in node.properties]
+    found += [value for _, value in node.patterns]
+    found.append(node.extra)
+    if node.names is not None:
+        found.append(node.names)
+    return tuple(found)
+
+
+_CHILDREN: Final[Mapping[type[Node], Callable[[Any], tuple[Node, ...]]]] = {
+    AllOfNode: lambda node: node.parts,
+    ArrayNode: lambda node: (*node.prefix, node.items),
+    ObjectNode: _of_object,
+    UnionNode: lambda node: node.branches,
+}
 
 
 def walk_nodes(node: Node) -> Iterator[Node]:
@@ -264,7 +271,9 @@ def walk_nodes(node: Node) -> Iterator[Node]:
     while pending:
         here = pending.pop()
         yield here
-        pending.extend(reversed(list(children(here))))
+        below = children(here)
+        if below:
+            pending.extend(reversed(below))
 
 
 def owners(tree: SchemaTree) -> Iterator[tuple[str, Node]]:
@@ -275,6 +284,8 @@ def owners(tree: SchemaTree) -> Iterator[tuple[str, Node]]:
 
 def map_children(node: Node, change: Callable[[Node], Node]) -> Node:
     """Return `node` with each child changed; the same object where nothing changed."""
+    if type(node) not in _CHILDREN:
+        return node
     if isinstance(node, ArrayNode):
         prefix, items = tuple(change(part) for part in node.prefix), change(node.items)
         if items is node.items and _same(prefix, node.prefix):
@@ -292,20 +303,22 @@ def map_children(node: Node, change: Callable[[Node], Node]) -> Node:
 
 
 def _same(new: tuple[Node, ...], old: tuple[Node, ...]) -> bool:
-    return all(one is other for one, other in zip(new, old, strict=True))
+    return all(map(is_, new, old))
 
 
 def _map_object(node: ObjectNode, change: Callable[[Node], Node]) -> Node:
-    before = tuple(children(node))
-    properties = tuple(_map_property(prop, change) for prop in node.properties)
-    changed = replace(
-        node,
-        properties=properties,
-        patterns=tuple((pattern, change(value)) for pattern, value in node.patterns),
-        extra=change(node.extra),
-        names=None if node.names is None else change(node.names),
-    )
-    return node if _same(tuple(children(changed)), before) else changed
+    properties = tuple([_map_property(prop, change) for prop in node.properties])
+    patterns = tuple([(pattern, change(value)) for pattern, value in node.patterns])
+    extra = change(node.extra)
+    names = None if node.names is None else change(node.names)
+    if (
+        extra is node.extra
+        and names is node.names
+        and all(map(is_, properties, node.properties))
+        and all(new is old for (_, new), (_, old) in zip(patterns, node.patterns, strict=True))
+    ):
+        return node
+    return replace(node, properties=properties, patterns=patterns, extra=extra, names=names)
 
 
 def _map_property(prop: Property, change: Callable[[Node], Node]) -> Property:

@@ -50,6 +50,14 @@ _FIELDS: Final[Mapping[str, tuple[str, Any]]] = {
 }
 
 
+_FIELDS_OF: Final[Mapping[type[Node], tuple[str, ...]]] = {
+    NumberNode: ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+    StringNode: ("minLength", "maxLength"),
+    ArrayNode: ("minItems", "maxItems", "uniqueItems"),
+    ObjectNode: ("minProperties", "maxProperties"),
+}
+
+
 def lower(node: Node, scope: Scope) -> Node:
     """Return `node` without what the dialect does not enforce."""
     node = _beyond(_rest(node, scope), scope)
@@ -92,18 +100,20 @@ def _told(description: str, lost: Mapping[str, JsonValue]) -> str:
 
 
 def _fields(node: Node, scope: Scope) -> Node:
-    if not isinstance(node, NumberNode | StringNode | ArrayNode | ObjectNode):
+    fields = _FIELDS_OF.get(type(node))
+    if fields is None:
         return node
     lost = {
-        keyword: getattr(node, name)
-        for keyword, (name, neutral) in _FIELDS.items()
-        if not scope.dialect.enforces(keyword) and getattr(node, name, neutral) != neutral
+        keyword: getattr(node, _FIELDS[keyword][0])
+        for keyword in fields
+        if getattr(node, _FIELDS[keyword][0]) != _FIELDS[keyword][1]
+        and not scope.dialect.enforces(keyword)
     }
     if not lost:
         return node
     for keyword in lost:
         scope.lose(node, keyword, f"{scope.dialect.name} does not enforce this keyword")
-    neutral = {_FIELDS[keyword][0]: _FIELDS[keyword][1] for keyword in lost}
+    neutral: dict[str, Any] = {_FIELDS[keyword][0]: _FIELDS[keyword][1] for keyword in lost}
     return replace(node, description=_told(node.description, lost), **neutral)
 
 
