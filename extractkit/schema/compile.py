@@ -15,11 +15,11 @@ import hashlib
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any, Final, cast
 
-from extractkit.errors import UnsupportedError
+from extractkit.errors import SchemaError, UnsupportedError
 from extractkit.paths import JsonObject
 from extractkit.schema.compiled import CompiledSchema, Program
 from extractkit.schema.convert import Lifter
@@ -28,13 +28,13 @@ from extractkit.schema.dialects import DIALECTS, Dialect
 from extractkit.schema.lowerings import lower_stage
 from extractkit.schema.nodes import SchemaTree
 from extractkit.schema.places import reachable
-from extractkit.schema.quotas import check_counts, count, refuse_impossible
+from extractkit.schema.quotas import Counts, check_counts, count, refuse_impossible
 from extractkit.schema.read import read
 from extractkit.schema.report import Report
 from extractkit.schema.scope import Scope
 from extractkit.schema.write import write
 
-__all__ = ["compile_schema", "compile_uncached"]
+__all__ = ["compile_request", "compile_schema", "compile_uncached"]
 
 _KEPT: Final = 256
 _NAME: Final = "__extractkit_compiled__"
@@ -61,13 +61,15 @@ def compile_schema(target: Any, dialect: str = "json-schema") -> CompiledSchema:
         raise UnsupportedError(f"dialect {dialect!r} is not known; the dialects are {known}")
     if isinstance(target, type) and (kept := _kept_of(target)) is not None:
         compiled = kept.get(dialect)
-        return _keep(kept, dialect, _build(target, dialect)) if compiled is None else compiled
+        if compiled is None:
+            compiled = _keep(kept, dialect, _build(target, DIALECTS[dialect]))
+        return compiled
     key = _key(target, dialect)
     with _lock:
         if key is not None and key in _others:
             _others.move_to_end(key)
             return _others[key]
-    compiled = _build(target, dialect)
+    compiled = _build(target, DIALECTS[dialect])
     if key is None:
         return compiled
     with _lock:
@@ -77,6 +79,54 @@ def compile_schema(target: Any, dialect: str = "json-schema") -> CompiledSchema:
     return compiled
 
 
+def compile_request(targets: Sequence[tuple[Any, str]]) -> tuple[CompiledSchema, ...]:
+    """Return several targets compiled for one request: an output format and tools beside it.
+
+    Where a dialect's limits count over the whole request and the schemas break them together,
+    each is compiled again for its share of them, with lists in place of optional keys and unions.
+
+    Args:
+        targets: (target, dialect) of each schema, as `compile_schema` takes them. Each one for
+            "anthropic-tool" is one strict tool.
+
+    Raises:
+        UsageError: If a target is a value and not a type.
+        SchemaError: If a target does not compile, or even so they are too much for one request.
+        UnsupportedError: If there is no such dialect.
+    """
+    compiled = tuple(compile_schema(target, dialect) for target, dialect in targets)
+    shared = [each for each in compiled if DIALECTS[each.dialect].limits_are_shared]
+    if not shared:
+        return compiled
+    try:
+        _check_together(shared)
+    except SchemaError:
+        parts = len(shared)
+        compiled = tuple(
+            _share_of(target, dialect, parts) if DIALECTS[dialect].limits_are_shared else each
+            for each, (target, dialect) in zip(compiled, targets, strict=True)
+        )
+        _check_together([each for each in compiled if DIALECTS[each.dialect].limits_are_shared])
+    return compiled
+
+
+def _check_together(schemas: Sequence[CompiledSchema]) -> None:
+    tools = sum(each.dialect.endswith("-tool") for each in schemas)
+    total = sum((count(each.program.lowered) for each in schemas), Counts(tools=tools))
+    names = ", ".join(each.name for each in schemas)
+    check_counts(total, DIALECTS[schemas[0].dialect], f"{names} together")
+
+
+def _share_of(target: Any, dialect: str, parts: int) -> CompiledSchema:
+    whole = DIALECTS[dialect]
+    limits = replace(
+        whole.limits,
+        optional=(whole.limits.optional or 0) // parts,
+        unions=(whole.limits.unions or 0) // parts,
+    )
+    return _build(target, replace(whole, limits=limits))
+
+
 def compile_uncached(target: Any, dialect: str) -> CompiledSchema:
     """Return the same as `compile_schema`, made anew: for measurements of what that costs.
 
@@ -84,7 +134,7 @@ def compile_uncached(target: Any, dialect: str) -> CompiledSchema:
         UsageError: If `target` is a value and not a type.
         SchemaError: If the target cannot be described or sent, or its JSON Schema is broken.
     """
-    return _build(target, dialect)
+    return _build(target, DIALECTS[dialect])
 
 
 def _reduce(compiled: CompiledSchema) -> tuple[Any, ...]:
@@ -133,16 +183,16 @@ def _key(target: Any, dialect: str) -> Hashable | None:
     return dialect, repr(target), target
 
 
-def _build(target: Any, dialect: str) -> CompiledSchema:
+def _build(target: Any, dialect: Dialect) -> CompiledSchema:
     if isinstance(target, dict):
         reading, target = None, copy_json(cast("JsonObject", target))
     else:
         reading = adapter(target)
-    program = _program(target, DIALECTS[dialect])
+    program = _program(target, dialect)
     return CompiledSchema(
         target=target,
         adapter=reading,
-        dialect=dialect,
+        dialect=dialect.name,
         name=program.name,
         schema=program.schema,
         encoded=program.encoded,

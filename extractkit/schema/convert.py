@@ -7,7 +7,7 @@ back as they are, uncopied. `Lifter` is made once per schema and keeps one funct
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -229,33 +229,49 @@ class Lifter:
         lifting = {name: lift for name, lift in named.items() if lift is not None}
         patterns = [(pattern, self.of(part)) for pattern, part in node.patterns]
         extra = self.of(node.extra)
-        is_fixed = extra is None and not any(lift for _, lift in patterns)
-        if is_fixed and not lifting:
-            return None
+        if extra is not None or any(lift for _, lift in patterns):
+            return _of_open(node, named, patterns, extra)
+        return _of_closed(node, lifting) if lifting else None
 
-        in_place = is_fixed and _keeps_keys(node)
 
-        def of_key(key: str) -> _Lift | None:
-            if is_fixed or key in named:
-                return lifting.get(key)
-            return next((lift for pattern, lift in patterns if is_found(pattern, key)), extra)
+def _of_closed(node: ObjectNode, lifting: Mapping[str, _Lift]) -> _Lift:
+    in_place = _keeps_keys(node)
 
-        def run(value: JsonValue, at: _Place, faults: list[Fault]) -> JsonValue:
-            if not is_object(value):
-                return value
-            lifted = dict(value)
-            if in_place:
-                for key, known in lifting.items():
-                    if key in value:
-                        lifted[key] = known(value[key], (at, key), faults)
-                return lifted
-            for key in lifting if is_fixed else value:
-                lift = of_key(key)
-                if lift is not None and key in value:
-                    lifted[key] = lift(value[key], _step(node, at, key, value), faults)
-            return lifted
+    def run(value: JsonValue, at: _Place, faults: list[Fault]) -> JsonValue:
+        if not is_object(value):
+            return value
+        lifted = dict(value)
+        for key, lift in lifting.items():
+            if key in value:
+                place = (at, key) if in_place else _step(node, at, key, value)
+                lifted[key] = lift(value[key], place, faults)
+        return lifted
 
-        return run
+    return run
+
+
+def _of_open(
+    node: ObjectNode,
+    named: Mapping[str, _Lift | None],
+    patterns: Sequence[tuple[str, _Lift | None]],
+    extra: _Lift | None,
+) -> _Lift:
+    def of_key(key: str) -> _Lift | None:
+        if key in named:
+            return named[key]
+        return next((lift for pattern, lift in patterns if is_found(pattern, key)), extra)
+
+    def run(value: JsonValue, at: _Place, faults: list[Fault]) -> JsonValue:
+        if not is_object(value):
+            return value
+        lifted = dict(value)
+        for key in value:
+            lift = of_key(key)
+            if lift is not None:
+                lifted[key] = lift(value[key], _step(node, at, key, value), faults)
+        return lifted
+
+    return run
 
 
 _PYTHON_TYPES: Final[Mapping[str, tuple[type, ...]]] = {

@@ -20,7 +20,7 @@ _ALL_TYPES: Final = frozenset({"null", "boolean", "number", "string", "array", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much one request may hold; None is no limit.
+    """How much may be asked for at once; None is no limit.
 
     Attributes:
         optional: Properties that need not be there.
@@ -70,7 +70,8 @@ class Dialect:
         moments_need_offset: Whether the formats date-time and time ask for a UTC offset.
         recursion: Levels of a recursive definition that are written out; None: it may recurse.
         property_names: Expression over the whole of each declared key; None: any key.
-        limits: What one request may hold: counts by name, as `quotas` counts them.
+        limits: How much a schema may hold, as `quotas` counts it.
+        limits_are_shared: Whether they count over all schemas of one request together.
         notes: Known departures that no keyword names.
     """
 
@@ -96,6 +97,7 @@ class Dialect:
     recursion: int | None = None
     property_names: str | None = None
     limits: Limits = field(default_factory=lambda: Limits())
+    limits_are_shared: bool = False
     notes: tuple[str, ...] = ()
 
     def enforces(self, keyword: str) -> bool:
@@ -202,6 +204,7 @@ _ANTHROPIC = Dialect(
     recursion=4,
     property_names=r"[A-Za-z0-9_.-]{1,64}",
     limits=Limits(optional=24, unions=16, tools=20),
+    limits_are_shared=True,
     notes=(
         "required keys are written before optional ones, whatever the order of the schema",
         "the limits count over the whole request; each definition is counted once",

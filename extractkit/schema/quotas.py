@@ -39,6 +39,7 @@ class Counts:
     depth: int = 0
     enum_values: int = 0
     characters: int = 0
+    tools: int = 0
 
     def __add__(self, other: Counts) -> Counts:
         """Return the counts of both together; of depth the greater one."""
@@ -57,6 +58,7 @@ _WHAT: Final = {
     "depth": "levels of objects inside each other",
     "enum_values": "values in all choices",
     "characters": "characters in names and choices",
+    "tools": "strict tools",
 }
 
 

@@ -103,7 +103,7 @@ class Others(Way):
             for key in others
             if key in self.declared
         )
-        return {**others, **known}
+        return {**known, **{key: item for key, item in others.items() if key not in known}}
 
     def key(self, key: str | int, value: JsonValue) -> str | int | None:
         """Return `key`; what holds the others stands at the place of the object itself."""
