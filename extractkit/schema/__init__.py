@@ -12,7 +12,7 @@ sends nothing, judges nothing and imports no engine.
 
 from extractkit.schema.bounds import BoundedSchema, Bounds, InjectedBound
 from extractkit.schema.claims import Claim
-from extractkit.schema.compile import compile_schema
+from extractkit.schema.compile import compile_request, compile_schema
 from extractkit.schema.compiled import CompiledSchema
 from extractkit.schema.convert import Fault
 from extractkit.schema.dialects import DIALECTS, Dialect
@@ -37,6 +37,7 @@ __all__ = [
     "Place",
     "Rewritten",
     "Unenforced",
+    "compile_request",
     "compile_schema",
     "format_of",
     "lint",
