@@ -21,7 +21,7 @@ from operator import or_
 from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar
 from uuid import UUID
 
-from hypothesis import HealthCheck, reject, settings
+from hypothesis import HealthCheck, Phase, reject, settings
 from hypothesis import strategies as st
 from pydantic import (
     AnyUrl,
@@ -49,6 +49,7 @@ def budget(examples: int) -> settings:
     return settings(
         max_examples=examples * 20 if THOROUGH else examples,
         deadline=None,
+        phases=(Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink),  # explaining is slow
         suppress_health_check=[
             HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large,
             HealthCheck.large_base_example,
@@ -317,7 +318,9 @@ def _typed(draw: st.DrawFn, depth: int) -> Any:
     names = draw(st.lists(NAMES | st.sampled_from(HOSTILE), max_size=3, unique=True))
     kinds = {name: draw(types(depth)) for name in names}
     wrap = {name: draw(st.sampled_from((None, NotRequired, Required))) for name in names}
-    fields = {name: kind if wrap[name] is None else wrap[name][kind] for name, kind in kinds.items()}
+    fields = {
+        name: kind if wrap[name] is None else wrap[name][kind] for name, kind in kinds.items()
+    }
     return TypedDict(draw(_names("Keys")), fields, total=draw(st.booleans()))
 
 
