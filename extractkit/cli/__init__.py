@@ -1,7 +1,7 @@
 """The command line: arguments in, rooms called, exit code out.
 
-Neighbours: one file per command (`_extract`, `_demo`, `_pull`), `_render` shows results to
-people. Nothing is decided here that the library could decide. Exit codes: 0 ok, 1 the result is
+Neighbours: one file per command (`_extract`, `_demo`, `_pull`, `_schema`, `_lint`), `_render`
+shows results to people. Nothing is decided here that the library could decide. Exit codes: 0 ok, 1 the result is
 not ok, 2 usage, 3 provider, network or output, 130 interrupted.
 """
 
@@ -69,9 +69,9 @@ def _require_output() -> None:
 
 def _commands() -> tuple[Command, ...]:
     """Return every command, in the order in which help lists them."""
-    from extractkit.cli import _demo, _extract, _pull, _schema
+    from extractkit.cli import _demo, _extract, _lint, _pull, _schema
 
-    return (_extract.COMMAND, _demo.COMMAND, _pull.COMMAND, _schema.COMMAND)
+    return (_extract.COMMAND, _demo.COMMAND, _pull.COMMAND, _schema.COMMAND, _lint.COMMAND)
 
 
 def _run(arguments: list[str]) -> int:

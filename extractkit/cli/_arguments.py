@@ -1,28 +1,22 @@
-"""What the commands share before they run: parsers, files, and where a target comes from.
+"""What the commands share before they run: parsers, options, and the texts of files.
 
-Neighbours: each command file builds its arguments with this one. It extracts nothing.
+Neighbours: each command file builds its arguments with this one, `_targets` finds what is asked
+for. It extracts nothing.
 """
 
 from __future__ import annotations
 
 import argparse
 import codecs
-import contextlib
-import importlib
 import importlib.metadata
-import inspect
-import json
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, NoReturn, TypedDict
+from typing import TYPE_CHECKING, NoReturn, TypedDict
 
 from extractkit.cli._lines import stream, writing
 from extractkit.errors import UsageError
 from extractkit.messages import Sampling
-from extractkit.paths import JsonObject
 from extractkit.results import Retry, Strategy, Validity
 
 if TYPE_CHECKING:
@@ -34,8 +28,6 @@ __all__ = [
     "Parser",
     "add_model_arguments",
     "extractor_options",
-    "load_schema",
-    "load_target",
     "read_text",
     "version",
 ]
@@ -252,116 +244,3 @@ def _read_file(source: str, wanted: str) -> bytes:
         ) from error
     except (OSError, ValueError) as error:
         raise UsageError(f"{source!r} cannot be read: {error}") from error
-
-
-_DEEPEST_SCHEMA = 128  # levels; `schema` refuses what is nested deeper, too
-
-
-def load_schema(source: str) -> JsonObject:
-    """Return the JSON Schema in a file.
-
-    Raises:
-        UsageError: If it cannot be read, is not JSON, or is no object.
-    """
-    text = read_text(source, wanted="a file that holds a JSON Schema")
-    try:
-        schema = json.loads(text)
-    except RecursionError:
-        raise UsageError(
-            f"--schema {source!r} is nested deeper than {_DEEPEST_SCHEMA} levels; write nested "
-            'parts as "$defs" and refer to them'
-        ) from None
-    except ValueError as error:
-        raise UsageError(f"--schema {source!r} is not JSON: {error}") from error
-    if not isinstance(schema, dict):
-        raise UsageError(
-            f"--schema {source!r} holds a JSON {type(schema).__name__}; expected an object, "
-            'such as {"type": "object", "properties": {...}}'
-        )
-    return schema  # pyright: ignore[reportUnknownVariableType]  # the JSON border
-
-
-def load_target(name: str) -> Any:
-    """Return what `package.module:Name` names; the current folder is searched first.
-
-    Raises:
-        UsageError: If the module cannot be imported, has no such name, or it is no type.
-    """
-    module_name, colon, attribute = name.partition(":")
-    if not (colon and module_name and attribute):
-        raise UsageError(
-            f"{name!r} names no target; expected module:Name, such as my.models:Invoice, "
-            "or --schema FILE"
-        )
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    found: Any = _import(module_name)
-    for part in attribute.split("."):
-        found = _member(found, part, name)
-    _require_type(found, name)
-    return found
-
-
-def _import(module_name: str) -> ModuleType:
-    try:
-        return importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name is not None and f"{module_name}.".startswith(f"{error.name}."):
-            raise UsageError(
-                f"there is no module {error.name!r}, in the current folder or installed; "
-                "start in the folder that holds it"
-            ) from error
-        raise UsageError(f"importing {module_name!r} failed: {error}") from error
-    except (Exception, SystemExit) as error:
-        raise UsageError(
-            f"importing {module_name!r} failed: {type(error).__name__}: {error}"
-        ) from error
-
-
-def _member(holder: Any, part: str, name: str) -> Any:
-    try:
-        return getattr(holder, part)
-    except AttributeError as error:
-        targets = _targets_of(holder)
-        more = ", ..." if len(targets) > _MOST_NAMES else ""
-        known = f"; its own are {', '.join(targets[:_MOST_NAMES])}{more}" if targets else ""
-        holds = getattr(holder, "__name__", type(holder).__name__)
-        raise UsageError(f"{name!r}: {holds!r} has no {part!r}{known}") from error
-
-
-_MOST_NAMES = 8
-
-
-def _targets_of(holder: Any) -> list[str]:
-    """Return the names of the classes that `holder` defines itself and that can be targets."""
-    from extractkit.schema import compile_schema
-
-    if not isinstance(holder, ModuleType | type):
-        return []
-    home = holder.__name__ if isinstance(holder, ModuleType) else holder.__module__
-    names: list[str] = []
-    for name, item in vars(holder).items():
-        if name.startswith("_") or not isinstance(item, type):
-            continue
-        # A package may take its models out of its own modules.
-        if not f"{item.__module__}.".startswith(f"{home}."):
-            continue
-        with contextlib.suppress(UsageError):  # a class of another kind
-            compile_schema(item)
-            names.append(name)
-    return names
-
-
-_NO_TYPES = (str, bytes, int, float, list, tuple, set, ModuleType)
-
-
-def _require_type(found: object, name: str) -> None:
-    kind = type(found).__name__
-    # Pydantic takes a function for its arguments and a text for a forward reference.
-    routine = callable(found) and inspect.isroutine(found)
-    if found is None or routine or isinstance(found, _NO_TYPES):
-        raise UsageError(
-            f"{name!r} is a {kind}, not a type; expected a Pydantic model, another "
-            "type such as list[Model], or a dict that is a JSON Schema"
-        )

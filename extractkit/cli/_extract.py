@@ -1,6 +1,6 @@
 """`extractkit extract`: one text, one target, one result.
 
-Neighbours: `_arguments` reads what is given, `api` extracts, `_render` shows.
+Neighbours: `_arguments` and `_targets` read what is given, `api` extracts, `_render` shows.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import time
 from typing import Any
 
-from extractkit.cli import _arguments, _output
+from extractkit.cli import _arguments, _output, _targets
 from extractkit.cli._lines import say
 from extractkit.errors import UsageError
 
@@ -32,8 +32,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "inputs",
         nargs="*",
         metavar="TARGET SOURCE",
-        help="a type as module:Name (left out with --schema), and a text file in UTF-8, "
-        "or - for standard input",
+        help="a type as module:Name or file.py:Name (left out with --schema), and a text file "
+        "in UTF-8, or - for standard input",
     )
     parser.add_argument("--schema", metavar="FILE", help="a JSON Schema instead of a type")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -87,8 +87,8 @@ def _target_and_source(arguments: argparse.Namespace) -> tuple[Any, str]:
         got = " ".join(repr(item) for item in inputs) or "nothing"
         raise UsageError(f"expected {expected}, got {got}; see 'extractkit extract --help'")
     if arguments.schema:
-        return _arguments.load_schema(arguments.schema), inputs[0]
-    return _arguments.load_target(inputs[0]), inputs[1]
+        return _targets.load_schema(arguments.schema), inputs[0]
+    return _targets.load_target(inputs[0]), inputs[1]
 
 
 COMMAND = _arguments.Command(

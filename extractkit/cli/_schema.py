@@ -6,10 +6,10 @@ Neighbours: `schema` compiles and explains, this file prints.
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from extractkit.cli import _arguments, _output
-from extractkit.errors import SchemaError, UsageError
+from extractkit.cli import _arguments, _output, _targets
+from extractkit.errors import SchemaError
 from extractkit.paths import JsonObject
 from extractkit.schema import DIALECTS, CompiledSchema, Explanation, compile_schema
 
@@ -22,10 +22,7 @@ _STYLES = {"kept": "green", "rewritten": "cyan", "checked after": "yellow", "ref
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "target", metavar="TARGET", nargs="?", help="a type as module:Name (left out with --schema)"
-    )
-    parser.add_argument("--schema", metavar="FILE", help="a JSON Schema instead of a type")
+    _targets.add_target_arguments(parser)
     parser.add_argument(
         "--dialect",
         default="json-schema",
@@ -37,7 +34,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    target = _target(arguments)
+    target = _targets.target_of(arguments)
     try:
         compiled = compile_schema(target, arguments.dialect)
     except SchemaError as error:
@@ -51,14 +48,6 @@ def _run(arguments: argparse.Namespace) -> int:
     else:
         _show(_output.console(), compiled)
     return 0
-
-
-def _target(arguments: argparse.Namespace) -> Any:
-    if (arguments.target is None) == (arguments.schema is None):
-        raise UsageError("expected a TARGET as module:Name, or --schema FILE, and not both")
-    if arguments.schema is not None:
-        return _arguments.load_schema(arguments.schema)
-    return _arguments.load_target(arguments.target)
 
 
 def _report(compiled: CompiledSchema) -> JsonObject:

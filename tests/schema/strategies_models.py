@@ -18,7 +18,7 @@ from enum import Enum, IntEnum
 from functools import reduce
 from ipaddress import IPv4Address
 from operator import or_
-from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Generic, Literal, NamedTuple, NotRequired, Required, TypeVar
 from uuid import UUID
 
 from hypothesis import HealthCheck, Phase, reject, settings
@@ -36,7 +36,7 @@ from pydantic import (
     ValidationError,
     create_model,
 )
-from typing_extensions import NotRequired, Required, TypedDict
+from typing_extensions import TypedDict
 
 from extractkit.fields import Grounded, Inferred, Reasoning, Unknown, Verbatim
 from tests.schema.strategies_instances import HOSTILE, instances

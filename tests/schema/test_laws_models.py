@@ -96,9 +96,8 @@ def without_null_defaults(document: Any, lifted: Any) -> Any:
             for key, item in lifted.items()
             if key in document or (item is not None and item not in TAGS)
         }
-    if isinstance(document, list) and isinstance(lifted, list):
-        if len(document) == len(lifted):
-            return [*map(without_null_defaults, document, lifted)]
+    if isinstance(document, list) and isinstance(lifted, list) and len(document) == len(lifted):
+        return [*map(without_null_defaults, document, lifted)]
     return lifted
 
 
@@ -244,7 +243,7 @@ for target in (*RECURSIVE, Recipe(tuple(fields), {"extra": "allow"}).build()):
 
 def test_compiling_in_another_process_gives_the_same_bytes() -> None:
     printed = [
-        subprocess.run(  # noqa: S603
+        subprocess.run(
             [sys.executable, "-c", _PRINT],
             env={**os.environ, "PYTHONHASHSEED": seed},
             cwd=Path(__file__).parents[2],

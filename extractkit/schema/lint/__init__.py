@@ -30,7 +30,7 @@ def lint(
 ) -> tuple[LintFinding, ...]:
     """Return what in a target makes wrong answers likely, in declared order.
 
-    A definition that stands at several places is told at each of them, up to sixteen; at most
+    A definition that stands at several places is told at each of them, up to four; at most
     5,000 places are looked at. What was not looked at is a finding of its own ("incomplete").
 
     Args:
@@ -75,11 +75,12 @@ def _of_spot(
 ) -> Iterator[LintFinding]:
     yield from required.required_value(spot, tree, is_type=is_type)
     yield from required.closed_enum(spot, is_type=is_type)
-    yield from objects.late_reasoning(spot, tree)
     yield from listed.listed_in_prose(spot, is_type=is_type)
     yield from units.number_without_unit(spot, is_type=is_type)
-    yield from objects.too_many_fields(spot)
-    yield from objects.open_map(spot, tree)
+    if spot.is_entered:
+        yield from objects.late_reasoning(spot, tree)
+        yield from objects.too_many_fields(spot)
+        yield from objects.open_map(spot, tree, is_type=is_type)
     yield from objects.untyped(spot)
     if shown is not None:
         yield from one_sided(spot, shown)

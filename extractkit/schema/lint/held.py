@@ -37,7 +37,7 @@ def not_held(target: Any, dialect: str) -> Iterator[LintFinding]:
         yield LintFinding(
             pointer=loss.pointer,
             rule="unenforced",
-            reason=f"{dialect} does not hold an answer to `{loss.keyword}`: {loss.why}",
+            reason=f"`{loss.keyword}` is not enforced by {dialect}: {loss.why}",
             fix="count on retries, since answers are checked afterwards, or use a type that the "
             "dialect holds",
         )

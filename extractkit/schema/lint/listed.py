@@ -1,8 +1,8 @@
 """Rule on texts whose description lists what they may be: a closed set belongs into the type.
 
 Only lists that are meant as complete count: "one of a, b, c", "'a' or 'b'", "a | b | c",
-"either a or b", "allowed values: a, b". Examples ("e.g. 'a' or 'b'") and lists that go on
-("a, b, etc.") are none.
+"either a or b", "allowed values: a, b", and bullets of quoted values. Examples ("e.g. 'a' or
+'b'") and lists that go on ("a, b, etc.") are none.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ _EITHER: Final = re.compile(
     r"\beither\s+(?:an?\s+)?([\w-]+)\s+or\s+(?:an?\s+)?([\w-]+)(?=\s*(?:[.,;:)\n]|$))",
     re.IGNORECASE,
 )
+_BULLETS: Final = re.compile(rf"(?:^|\s)[*\-\u2022]\s+({_QUOTED})\s*[:=\u2013-]")
 _PIPES: Final = re.compile(r"(?<![\w|])[\w-]+(?:\s*\|\s*[\w-]+)+(?![\w|])")
 _AND: Final = re.compile(r"\s*(?:,\s*(?:or|and)\b|,|\||/|\bor\b|\band\b)\s*", re.IGNORECASE)
 _OPEN_BEFORE: Final = re.compile(
@@ -97,6 +98,9 @@ def listed_values(said: str) -> tuple[str, ...]:
 def _lists(said: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     for match in _QUOTED_LIST.finditer(said):
         yield match.start(), match.end(), _unquoted(match[0])
+    bullets = list(_BULLETS.finditer(said))
+    if bullets:
+        yield bullets[0].start(), bullets[-1].end(), tuple(found[1][1:-1] for found in bullets)
     for match in _LED.finditer(said):
         values = _led_values(match[3], has_colon=bool(match[2]), lead=match[1])
         yield match.start(), match.end(), values

@@ -66,7 +66,10 @@ def key_text(spot: Spot) -> str:
 def with_null(spot: Spot, *, is_type: bool) -> str:
     """Return how a place is declared that may be null."""
     if is_type:
-        return f"write `{key_text(spot)}{_type_text(spot.meaning)} | None`"
+        inferred = ""
+        if spot.meaning.mark is None and _is_text(spot.meaning):
+            inferred = ", or `Inferred[str]` where it is concluded, not copied"
+        return f"write `{key_text(spot)}{_type_text(spot.meaning)} | None`{inferred}"
     if spot.prop is None:
         return f'let it be null: `"type": {_types_text(spot.meaning)}`'
     return (
@@ -91,6 +94,10 @@ def with_choices(spot: Spot, values: Sequence[str], *, is_type: bool) -> str:
         return f'write `"enum": [{quoted([*values])}]`, with null or "unknown" as a way out'
     end = "" if spot.is_item else " | Unknown"
     return f"write `{key_text(spot)}{literal(list(values))}{end}`"
+
+
+def _is_text(meaning: Meaning) -> bool:
+    return all(isinstance(node, StringNode) and not node.format for node in meaning.answers)
 
 
 def _type_text(meaning: Meaning) -> str:

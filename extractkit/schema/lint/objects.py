@@ -29,7 +29,14 @@ from extractkit.schema.nodes import (
     StringNode,
 )
 
-__all__ = ["late_reasoning", "open_map", "too_many_fields", "too_many_leaves", "untyped"]
+__all__ = [
+    "is_reasoning",
+    "late_reasoning",
+    "open_map",
+    "too_many_fields",
+    "too_many_leaves",
+    "untyped",
+]
 
 _MOST_FIELDS: Final = 30
 _MOST_LEAVES: Final = 100
@@ -52,7 +59,7 @@ def late_reasoning(spot: Spot, tree: SchemaTree) -> Iterator[LintFinding]:
 
 def _late_fields(at: Pointer, node: ObjectNode, tree: SchemaTree) -> Iterator[LintFinding]:
     meanings = [(prop, meaning_of(prop.node, tree)) for prop in node.properties]
-    reasons = [_is_reasoning(prop, meaning) for prop, meaning in meanings]
+    reasons = [is_reasoning(prop, meaning) for prop, meaning in meanings]
     if not any(reasons):
         return
     answers = [
@@ -82,7 +89,8 @@ def _late(at: Pointer, name: str, answer: str, *, marked: bool) -> LintFinding:
     return LintFinding(pointer=at, rule="late-reasoning", reason=reason, fix=fix)
 
 
-def _is_reasoning(prop: Property, meaning: Meaning) -> bool:
+def is_reasoning(prop: Property, meaning: Meaning) -> bool:
+    """Whether a field is for the model's own thoughts: marked so, or a text named so."""
     if meaning.mark is Mark.REASONING:
         return True
     words = words_of(prop.name)
@@ -174,29 +182,35 @@ def too_many_leaves(count: int) -> Iterator[LintFinding]:
         )
 
 
-def open_map(spot: Spot, tree: SchemaTree) -> Iterator[LintFinding]:
+def open_map(spot: Spot, tree: SchemaTree, *, is_type: bool) -> Iterator[LintFinding]:
     """Yield the finding of an object whose keys are free text."""
     for node in spot.meaning.answers:
         if not isinstance(node, ObjectNode) or not _has_free_keys(node, tree):
             continue
-        values = meaning_of(node.extra, tree).alternatives
-        beside = "beside the declared fields " if node.properties else ""
-        also = " and nothing says what their values are" if _is_any(values) else ""
-        yield LintFinding(
-            pointer=spot.pointer,
-            rule="open-map",
-            reason=(
-                f"any key may stand here {beside}and is free text{also}, so a model names the same "
-                "thing by other keys each time"
-            ),
-            fix=(
-                'forbid other keys (`extra="forbid"`), or declare the fields that you read'
-                if node.properties
-                else "declare the fields, close the keys (`dict[Literal[...], ...]`), or ask for a "
-                "list of items that have a name and a value"
-            ),
-        )
+        if node.properties:
+            reason = (
+                "keys that are not declared are welcome here, so a model adds fields of its own "
+                "under names that nobody reads"
+            )
+            forbid = 'extra="forbid"' if is_type else '"additionalProperties": false'
+            fix = f"forbid them (`{forbid}`), or declare the fields that you read"
+        else:
+            untold = _is_any(meaning_of(node.extra, tree).alternatives)
+            also = " and nothing says what the values are" if untold else ""
+            reason = (
+                f"the keys are free text{also}, so a model may name the same thing differently "
+                "each time"
+            )
+            fix = _CLOSED_KEYS[is_type]
+        yield LintFinding(pointer=spot.pointer, rule="open-map", reason=reason, fix=fix)
         return
+
+
+_ENTRIES: Final = "or ask for a list of entries, each with a name and a value"
+_CLOSED_KEYS: Final = {
+    True: f"declare the fields, close the keys (`dict[Literal[...], ...]`), {_ENTRIES}",
+    False: f'declare "properties", close the keys ("propertyNames" with an "enum"), {_ENTRIES}',
+}
 
 
 def _has_free_keys(node: ObjectNode, tree: SchemaTree) -> bool:

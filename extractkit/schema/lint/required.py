@@ -15,6 +15,7 @@ from extractkit.fields import Mark
 from extractkit.paths import JsonValue
 from extractkit.schema.lint.finding import LintFinding
 from extractkit.schema.lint.notation import quoted, with_null, with_unknown
+from extractkit.schema.lint.objects import is_reasoning
 from extractkit.schema.lint.spots import Spot, meaning_of
 from extractkit.schema.lint.words import words_of
 from extractkit.schema.nodes import (
@@ -58,6 +59,8 @@ def _must_be_filled(prop: Property, spot: Spot, tree: SchemaTree) -> bool:
     outer = spot.meaning.mark if prop is spot.prop else None
     meaning = meaning_of(prop.node, tree, outer)
     if meaning.has_null or meaning.has_unknown or meaning.mark in (Mark.INFERRED, Mark.REASONING):
+        return False
+    if is_reasoning(prop, meaning):
         return False
     return bool(meaning.answers) and all(_claims(node) for node in meaning.answers)
 

@@ -1,7 +1,7 @@
 """The places of a target as the rules look at them: in declared order, each with its setting.
 
 Neighbours: `nodes` says what stands at a place, the files of rules judge it. A definition that
-contains itself is entered once on each way, and every definition at its first sixteen places.
+contains itself is entered once on each way, and every definition at its first four places.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from extractkit.schema.nodes import (
 __all__ = ["Limit", "Meaning", "Spot", "Walk", "meaning_of"]
 
 _MOST_SPOTS: Final = 5_000
-_SPOTS_PER_DEFINITION: Final = 16
+_SPOTS_PER_DEFINITION: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,11 +89,13 @@ class Spot:
         node: What stands there, as it was read.
         meaning: The same, resolved; what a list says of itself holds for its items, too.
         prop: The key that leads here; None for the root, list items and values of maps.
-        names: Declared keys on the way here, outermost first.
+        names: Declared keys and titles of tuple positions on the way here, outermost first.
+        position: Its place in a tuple, counted from 0.
         is_item: It is an item of a list or a value of a map, so that its absence needs no word.
         is_tag: Its value picks the alternative that it stands in.
         above: The objects on the way, outermost first.
         may_lack: The object that it is a key of can be left out as a whole.
+        is_entered: Its parts are looked at, too; not so where a definition stands once more.
     """
 
     pointer: Pointer
@@ -101,10 +103,12 @@ class Spot:
     meaning: Meaning
     prop: Property | None = None
     names: tuple[str, ...] = ()
+    position: int | None = None
     is_item: bool = False
     is_tag: bool = False
     above: tuple[ObjectNode, ...] = ()
     may_lack: bool = False
+    is_entered: bool = True
 
     @property
     def name(self) -> str:
@@ -151,8 +155,7 @@ def meaning_of(node: Node, tree: SchemaTree, mark: Mark | None = None) -> Meanin
 def _collect(node: Node, tree: SchemaTree, found: _Found) -> None:
     found.mark = node.mark or found.mark
     if not isinstance(node, ObjectNode):
-        title = node.notes.get("title")
-        found.said += [title if isinstance(title, str) else "", node.description]
+        found.said += [*_title(node), node.description]
     if isinstance(node, RefNode):
         if node.name not in found.names:  # the second time adds nothing
             found.names.append(node.name)
@@ -235,9 +238,10 @@ class Walk:
                 self.limits.append(Limit(pointer=spot.pointer))
                 return
             count += 1
-            yield spot
             names = spot.meaning.names
-            if above.isdisjoint(names) and self._enters(spot.pointer, names):
+            is_entered = above.isdisjoint(names) and self._enters(spot.pointer, names)
+            yield spot if is_entered else replace(spot, is_entered=False)
+            if is_entered:
                 below = above.union(names)
                 pending += [(part, below) for part in reversed(self._parts(spot))]
 
@@ -282,7 +286,10 @@ class Walk:
         return parts + [self._item(spot, part, above=above) for part in values]
 
     def _of_list(self, spot: Spot, node: ArrayNode) -> list[Spot]:
-        parts = [self._part(spot, part, index) for index, part in enumerate(node.prefix)]
+        parts = [
+            self._part(spot, part, index, names=(*spot.names, *_title(part)), position=index)
+            for index, part in enumerate(node.prefix)
+        ]
         if node.max_items is not None and node.max_items <= len(node.prefix):
             return parts
         if not isinstance(node.items, NeverNode):
@@ -302,6 +309,7 @@ class Walk:
         *,
         prop: Property | None = None,
         names: tuple[str, ...] | None = None,
+        position: int | None = None,
         is_item: bool = False,
         is_tag: bool = False,
         above: tuple[ObjectNode, ...] | None = None,
@@ -313,11 +321,17 @@ class Walk:
             meaning=meaning_of(node, self.tree, spot.meaning.mark),
             prop=prop,
             names=spot.names if names is None else names,
+            position=position,
             is_item=is_item,
             is_tag=is_tag,
             above=spot.above if above is None else above,
             may_lack=may_lack,
         )
+
+
+def _title(node: Node) -> tuple[str, ...]:
+    title = node.notes.get("title")
+    return (title,) if isinstance(title, str) else ()
 
 
 def _tags(node: Node, tree: SchemaTree) -> frozenset[str]:

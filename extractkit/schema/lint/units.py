@@ -27,34 +27,47 @@ def number_without_unit(spot: Spot, *, is_type: bool) -> Iterator[LintFinding]:
         return
     if any(_is_scale(node) for node in numbers) or meaning.mark is Mark.REASONING:
         return
+    if spot.position and "title" not in spot.node.notes:
+        return  # told at the first position of the tuple
     if not spot.name or _is_told(spot, is_whole=all(node.integer for node in numbers)):
         return
+    is_money = _is_money(spot)
+    reason = (
+        f'nothing says which currency "{spot.name}" is in, nor whether cents or thousands are '
+        "meant, so the same amount comes back as different numbers"
+        if is_money
+        else f'nothing says what "{spot.name}" is in, so a number in another unit than you read '
+        "looks just as right"
+    )
     yield LintFinding(
         pointer=spot.pointer,
         rule="number-without-unit",
-        reason=(
-            f'nothing says what "{spot.name}" is in, so 1.5 thousand, 1500 and 1.5 are all fair '
-            "answers where the source writes another unit"
-            if not _is_money(spot)
-            else f'nothing says which currency "{spot.name}" is in, nor whether cents or thousands '
-            "are meant, so answers to two sources cannot be compared"
-        ),
-        fix=_fix(spot, is_type=is_type),
+        reason=reason,
+        fix=_fix(is_money=is_money, is_rate=_is_rate(spot), is_type=is_type),
     )
 
 
-def _fix(spot: Spot, *, is_type: bool) -> str:
-    unit = "EUR" if _is_money(spot) else "the unit"
+def _fix(*, is_money: bool, is_rate: bool, is_type: bool) -> str:
+    unit = "EUR" if is_money else "percent" if is_rate else "kg"
     told = f'"... in {unit}"'
     said = f"Field(description={told})" if is_type else f'"description": {told}'
-    beside = (
-        ", or put a `currency` beside it" if _is_money(spot) else ", or name the field after it"
-    )
-    return f"say it: `{said}`{beside}"
+    beside = "put a `currency` beside it" if is_money else "name the field after its unit"
+    return f"say it, as in `{said}`, or {beside}"
 
 
 def _is_money(spot: Spot) -> bool:
-    return any(words.singular(word) in words.MONEY for word in words.words_of(spot.name))
+    single = {words.singular(word) for word in words.words_of(spot.name)}
+    if _is_rate(spot):
+        return False
+    return not words.MONEY.isdisjoint(single) or (
+        # `total: Decimal`, but not `total_weight: Decimal`
+        spot.meaning.decimal and words.MEASURES.isdisjoint(single)
+    )
+
+
+def _is_rate(spot: Spot) -> bool:
+    single = {words.singular(word) for word in words.words_of(spot.name)}
+    return not words.RATES.isdisjoint(single) and words.PER_TIME.isdisjoint(single)
 
 
 def _is_scale(node: NumberNode) -> bool:
@@ -68,7 +81,7 @@ def _is_told(spot: Spot, *, is_whole: bool) -> bool:
     single = [words.singular(word) for word in name]
     if not name or not words.UNITLESS.isdisjoint(single) or _has_unit(name):
         return True
-    if is_whole and words.MEASURES.isdisjoint(single):
+    if is_whole and (words.MEASURES.isdisjoint(single) or _is_limit_of_length(single)):
         return True
     if len(spot.names) > 1 and not words.VAGUE.isdisjoint(name):
         # {"weight_kg": {"value": 3}}
@@ -77,6 +90,11 @@ def _is_told(spot: Spot, *, is_whole: bool) -> bool:
             return True
     said = (*spot.meaning.said, *(node.description for node in spot.above))
     return any(_says_unit(text) for text in said) or _is_told_beside(spot, single)
+
+
+def _is_limit_of_length(single: list[str]) -> bool:
+    """Whether it is the largest length of a text or list, which is a count."""
+    return "length" in single and not {"max", "min", "maximum", "minimum"}.isdisjoint(single)
 
 
 def _has_unit(name: tuple[str, ...]) -> bool:
@@ -113,5 +131,7 @@ def _is_told_beside(spot: Spot, single: list[str]) -> bool:
         if distance == 0 and any(not words.UNIT_KEYS.isdisjoint(key) for key in keys):
             return True
         if any(not words.CURRENCY_KEYS.isdisjoint(key) for key in keys):
+            if _is_rate(spot):
+                return False
             return words.MEASURES.isdisjoint(single) or not words.MONEY.isdisjoint(single)
     return False

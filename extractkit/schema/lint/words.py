@@ -14,6 +14,8 @@ __all__ = [
     "CURRENCY_KEYS",
     "MEASURES",
     "MONEY",
+    "PER_TIME",
+    "RATES",
     "SHORT_UNITS",
     "SYMBOLS",
     "UNITLESS",
@@ -85,14 +87,15 @@ UNITLESS: Final = _set("""
     year month day week quarter decade century yr epoch second age
     score rating grade star confidence probability prob likelihood ratio fraction share proportion
     similarity accuracy precision recall factor multiplier multiple coefficient exponent correlation
-    latitude longitude lat lon lng gpa ph iq
+    priority logprob penalty bias loss entropy perplexity epsilon alpha beta gamma
+    latitude longitude lat lon lng gpa ph iq bbox coordinate
 """)
 """Words of a name that need no unit: counts, ids, calendar words, and scales of their own."""
 
 MONEY: Final = _set("""
     price cost amount fee charge salary wage income revenue turnover profit budget balance payment
-    deposit rent tax vat discount subtotal premium expense debt loan invoice fare fine sales
-    earning reimbursement refund bonus commission credit debit total sum net gross value worth
+    deposit rent tax vat discount subtotal premium expense debt loan fare sale earning refund bonus
+    commission
 """)
 """Words of a name that speak of money: a currency beside or above them is their unit."""
 
@@ -111,6 +114,12 @@ UNIT_KEYS: Final = _set("unit uom measure scale denomination")
 
 CURRENCY_KEYS: Final = _set("currency")
 """Fields, of the same object or of one further out, that say what amounts are in."""
+
+RATES: Final = _set("rate")
+"""Words of a name that speak of percent or a fraction: 19 and 0.19 are both in use."""
+
+PER_TIME: Final = _set("hourly daily nightly weekly monthly annual yearly day night")
+"""Words that turn a rate into an amount: a daily rate."""
 
 VAGUE: Final = _set("""
     amount avg average end first from high last low lower max maximum mean median min minimum

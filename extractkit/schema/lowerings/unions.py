@@ -27,7 +27,9 @@ def lower(node: Node, scope: Scope) -> Node:
     if not isinstance(node, UnionNode):
         return node
     if node.implied is not None:
-        return _implied(node, scope)
+        found = _implied(node, scope)
+        if found is not node:
+            return found
     if not scope.dialect.open_objects:
         node = _flat(node)
         if not isinstance(node, UnionNode):
