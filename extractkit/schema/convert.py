@@ -284,6 +284,16 @@ _PYTHON_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
 }
 
 
+_TYPES: Final[Mapping[str, str]] = {
+    "null": "null",
+    "boolean": "a boolean",
+    "number": "a number",
+    "string": "a text",
+    "array": "a list",
+    "object": "an object",
+}
+
+
 def _as_it_is(value: JsonValue, at: _Place, faults: list[Fault]) -> JsonValue:
     del at, faults
     return value
@@ -344,6 +354,8 @@ class _Lowerer:
                 value = way.lower_value(value)
         except ValueError as exc:
             raise RefusedError(_pointer(at), str(exc)) from None
+        if type_of(value) not in json_types(node, self._tree):
+            raise RefusedError(_pointer(at), f"found {_TYPES[type_of(value)]}, which it cannot be")
         if isinstance(node, ObjectNode) and is_object(value):
             return self._object(node, value, at)
         if isinstance(node, ArrayNode) and is_array(value):

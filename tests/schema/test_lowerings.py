@@ -418,11 +418,17 @@ def test_outlines_core_is_told_without_what_it_ignores() -> None:
     assert "minimum: 0" in compiled.schema["properties"]["amount"]["description"]
 
 
-def test_a_value_that_does_not_fit_is_passed_on_as_it_is() -> None:
+def test_an_answer_that_does_not_fit_is_passed_on_as_it_is() -> None:
     compiled = compile_schema(Bill, "llguidance")
-    for value in (None, 3, [], {"line": 3}, {"line": {"label": 1}}):
-        assert compiled.lift(compiled.lower(value)) == value
-    assert compiled.lift({"line": {"label": 1}, "z": [{}]}) == {"line": {"label": 1}, "z": [{}]}
+    for answer in (None, 3, [], {"line": 3}, {"line": {"label": 1}}, {"line": {}, "z": [{}]}):
+        assert compiled.lift(answer) == answer
+
+
+@pytest.mark.parametrize("value", [None, 3, [], {"line": 3}, {"line": {"label": ["a"]}}])
+def test_a_value_of_another_type_is_refused(value: Any) -> None:
+    compiled = compile_schema(Bill, "llguidance")
+    with pytest.raises(SchemaError, match="which it cannot be"):
+        compiled.lower(value)
 
 
 def test_a_key_that_cannot_be_sent_is_refused_with_its_place() -> None:

@@ -56,11 +56,17 @@ class Labels(Way):
     lifts: ClassVar[bool] = True
 
     def lower_value(self, value: JsonValue) -> JsonValue:
-        """Return the label of a value that has one."""
+        """Return the label of a value that has one.
+
+        Raises:
+            ValueError: If the value is a label itself.
+        """
         wanted = json_key(value)
         for label, text in self.pairs:
             if json_key(json.loads(text)) == wanted:
                 return label
+            if value == label:
+                raise ValueError("this text stands for another value")
         return value
 
     def lift(self, value: JsonValue, told: list[str]) -> JsonValue:
@@ -81,6 +87,16 @@ class Spelling(Way):
 
     texts: Mapping[str, str]
     lifts: ClassVar[bool] = True
+
+    def lower_value(self, value: JsonValue) -> JsonValue:
+        """Return `value`.
+
+        Raises:
+            ValueError: If it is a declared text in another spelling.
+        """
+        if isinstance(value, str) and self.texts.get(value.casefold(), value) != value:
+            raise ValueError(f"expected the spelling {self.texts[value.casefold()]!r}")
+        return value
 
     def lift(self, value: JsonValue, told: list[str]) -> JsonValue:
         """Return the declared spelling of a text."""

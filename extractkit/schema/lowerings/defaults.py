@@ -53,9 +53,16 @@ class NullIsAbsent(Way):
     lifts: ClassVar[bool] = True
 
     def lower_value(self, value: JsonValue) -> JsonValue:
-        """Return `value` with null for each absent key."""
+        """Return `value` with null for each absent key.
+
+        Raises:
+            ValueError: If null stands under one of the keys, whose values it is not.
+        """
         if not is_object(value):
             return value
+        for name in self.names:
+            if name in value and value[name] is None:
+                raise ValueError(f"{name!r} is null, which is none of its values")
         return {**value, **{name: None for name in self.names if name not in value}}
 
     def lift(self, value: JsonValue, told: list[str]) -> JsonValue:

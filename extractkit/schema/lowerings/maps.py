@@ -44,9 +44,13 @@ class Entries(Way):
     lifts: ClassVar[bool] = True
 
     def lower_value(self, value: JsonValue) -> JsonValue:
-        """Return the entries of an object, in its order."""
+        """Return the entries of an object, in its order.
+
+        Raises:
+            ValueError: If it is no object.
+        """
         if not is_object(value):
-            return value
+            raise ValueError("it is no object")
         return [{_KEY: key, _VALUE: item} for key, item in value.items()]
 
     def lift(self, value: JsonValue, told: list[str]) -> JsonValue:

@@ -38,9 +38,16 @@ class Renamed(Way):
     lifts: ClassVar[bool] = True
 
     def lower_value(self, value: JsonValue) -> JsonValue:
-        """Return an object with the names that are sent."""
+        """Return an object with the names that are sent.
+
+        Raises:
+            ValueError: If it has one of these names as a key of its own.
+        """
         if not is_object(value):
             return value
+        for name in self.names:
+            if name in value:
+                raise ValueError(f"the key {name!r} is not declared, and stands for another one")
         sent = {key: name for name, key in self.names.items()}
         return {sent.get(key, key): item for key, item in value.items()}
 

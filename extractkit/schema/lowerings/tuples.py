@@ -40,10 +40,10 @@ class Positions(Way):
         """Return the object of a list.
 
         Raises:
-            ValueError: If it has more elements than positions.
+            ValueError: If it is no list, or has more elements than positions.
         """
         if not is_array(value):
-            return value
+            raise ValueError("it is no list")
         if len(value) > self.count and not self.has_rest:
             raise ValueError(f"it has {len(value)} elements, at most {self.count} can be")
         lowered: JsonObject = {str(i): item for i, item in enumerate(value[: self.count])}
@@ -95,13 +95,11 @@ class Empty(Way):
         """Return null for an empty list.
 
         Raises:
-            ValueError: If the list is not empty.
+            ValueError: If it is anything else.
         """
-        if value == []:
-            return None
-        if is_array(value):
+        if value != []:
             raise ValueError("only an empty list can be sent here")
-        return value
+        return None
 
     def lift(self, value: JsonValue, told: list[str]) -> JsonValue:
         """Return an empty list for null."""
