@@ -6,6 +6,7 @@ now and then (overlapping rules); whoever needs certainty filters with a validat
 
 from __future__ import annotations
 
+import datetime
 import json
 import re
 from decimal import Decimal
@@ -45,6 +46,7 @@ ANYTHING: st.SearchStrategy[Any] = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
     max_leaves=6,
 )
+_YEARS = datetime.timedelta(days=365 * 9999)
 _MOMENTS = {
     "date": st.dates().map(str),
     "date-time": st.one_of(
@@ -53,7 +55,7 @@ _MOMENTS = {
         st.datetimes().map(lambda moment: moment.isoformat() + "+02:00"),
     ),
     "time": st.times().map(str),
-    "duration": st.timedeltas().map(
+    "duration": st.timedeltas(-_YEARS, _YEARS).map(
         lambda span: TypeAdapter(type(span)).dump_python(span, mode="json")
     ),
     "uuid": st.uuids().map(str),
@@ -62,6 +64,11 @@ _MOMENTS = {
     "uri": st.sampled_from(("https://example.com/a?b=c#d", "http://x.org/", "ftp://h/p")),
     "email": st.sampled_from(("a@example.com", "b.c@example.org")),
     "hostname": st.sampled_from(("example.com", "a-b.org")),
+}
+_WITH_OFFSET = {
+    "date-time": st.datetimes().map(lambda moment: moment.isoformat() + "Z")
+    | st.datetimes().map(lambda moment: moment.isoformat() + "-03:30"),
+    "time": st.times().map(lambda moment: moment.isoformat() + "Z"),
 }
 _DECIMALS = st.decimals(-(10**6), 10**6, places=3, allow_nan=False).map(str) | st.sampled_from(
     ("0", "-0.00", "1.50", "123456789012345678901234567890.12", "0.1000000000000000055")
@@ -80,10 +87,10 @@ def _of_pattern(pattern: str) -> st.SearchStrategy[str]:
 
 
 class _Sampler:
-    def __init__(self, draw: st.DrawFn, root: dict[str, Any], *, extras: bool) -> None:
+    def __init__(self, draw: st.DrawFn, root: dict[str, Any], *, offsets: bool) -> None:
         self._draw = draw
         self._root = root
-        self._extras = extras
+        self._moments = {**_MOMENTS, **_WITH_OFFSET} if offsets else _MOMENTS
 
     def of(self, schema: Any, depth: int) -> Any:
         """Return one document that fits `schema`."""
@@ -98,6 +105,9 @@ class _Sampler:
         for form in ("anyOf", "oneOf"):
             if form in schema:
                 return self._branch(schema, form, depth)
+        return self._plain(schema, depth)
+
+    def _plain(self, schema: dict[str, Any], depth: int) -> Any:
         if "allOf" in schema:
             merged = {key: part for key, part in schema.items() if key != "allOf"}
             for part in schema["allOf"]:
@@ -152,8 +162,8 @@ class _Sampler:
         low, high = schema.get("minLength", 0), schema.get("maxLength")
         if "pattern" in schema:
             strategy = _of_pattern(schema["pattern"])
-        elif schema.get("format") in _MOMENTS:
-            return self._draw(_MOMENTS[schema["format"]])
+        elif schema.get("format") in self._moments:
+            return self._draw(self._moments[schema["format"]])
         elif low or high is not None:
             return self._draw(st.text(CHARACTERS, min_size=low, max_size=high or low + 4))
         else:
@@ -218,7 +228,7 @@ class _Sampler:
         for name in dict.fromkeys((*properties, *required)):
             if name in required or (depth > 0 and self._draw(st.booleans())):
                 found[name] = self.of(properties.get(name, {}), depth - 1)
-        extra = schema.get("additionalProperties", {} if self._extras or not properties else False)
+        extra = schema.get("additionalProperties", False if properties else {})
         least = schema.get("minProperties", 0)
         tries = self._draw(st.integers(0, 2 if depth > 0 else 0))
         patterns = list(schema.get("patternProperties", {}).items())
@@ -248,7 +258,7 @@ class _Sampler:
 
 @st.composite
 def instances(
-    draw: st.DrawFn, schema: dict[str, Any], depth: int = 4, *, extras: bool = False
+    draw: st.DrawFn, schema: dict[str, Any], depth: int = 4, *, offsets: bool = False
 ) -> Any:
     """Return a document that fits `schema`, nested no deeper than `depth` where that is possible.
 
@@ -256,6 +266,6 @@ def instances(
         draw: Given by hypothesis.
         schema: JSON Schema 2020-12, references inside itself only.
         depth: Beyond this, lists are empty and optional keys absent.
-        extras: Add undeclared keys to objects that do not forbid them.
+        offsets: Write dates with times as RFC 3339 wants them, not as Pydantic reads them.
     """
-    return _Sampler(draw, schema, extras=extras).of(schema, depth)
+    return _Sampler(draw, schema, offsets=offsets).of(schema, depth)
