@@ -1,8 +1,8 @@
 """The command line: arguments in, rooms called, exit code out.
 
 Neighbours: one file per command (`_extract`, `_demo`, `_pull`, `_schema`, `_lint`), `_render`
-shows results to people. Nothing is decided here that the library could decide. Exit codes: 0 ok, 1 the result is
-not ok, 2 usage, 3 provider, network or output, 130 interrupted.
+shows results to people. Nothing is decided here that the library could decide. Exit codes: 0 ok,
+1 the result is not ok, 2 usage, 3 provider, network or output, 130 interrupted.
 """
 
 from __future__ import annotations

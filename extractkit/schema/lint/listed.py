@@ -35,18 +35,17 @@ _BULLETS: Final = re.compile(rf"(?:^|\s)[*\-\u2022]\s+({_QUOTED})\s*[:=\u2013-]"
 _PIPES: Final = re.compile(r"(?<![\w|])[\w-]+(?:\s*\|\s*[\w-]+)+(?![\w|])")
 _AND: Final = re.compile(r"\s*(?:,\s*(?:or|and)\b|,|\||/|\bor\b|\band\b)\s*", re.IGNORECASE)
 _OPEN_BEFORE: Final = re.compile(
-    r"(?:\be\.?g\b|\bexamples?\b|\bsuch as\b|\blike\b|\binstance\b|\bincluding\b|\bsimilar to\b)"
+    r"(?:\be\.?g\b\.?|\bexamples?\b|\bsuch as\b|\blike\b|\binstance\b|\bincluding\b|\bsimilar to\b)"
     r"[^.;\n]{0,40}$",
     re.IGNORECASE,
 )
 _OPEN_AFTER: Final = re.compile(
     r"^[\s,'\"`]*(?:\bor\b|\band\b)?\s*(?:etc\b|\.\.\.|…|and so on|others?\b.{0,20}\bfree)"
 )
-_NO_VALUE: Final = frozenset(
+_TYPES: Final = frozenset(
     {
-        "any", "array", "bool", "boolean", "bytes", "date", "datetime", "decimal", "dict",
-        "dictionary", "file", "float", "int", "integer", "list", "none", "null", "number", "object",
-        "path", "str", "string", "tuple", "url",
+        "any", "array", "bool", "boolean", "bytes", "decimal", "dict", "dictionary", "float", "int",
+        "integer", "list", "none", "null", "number", "object", "str", "string", "tuple",
     }
 )  # fmt: skip
 _NO_START: Final = frozenset(
@@ -127,7 +126,7 @@ def _led_values(text: str, *, has_colon: bool, lead: str) -> tuple[str, ...]:
 
 
 def _are_values(values: tuple[str, ...]) -> bool:
-    if len(values) < 2 or all(value.lower() in _NO_VALUE for value in values):
+    if len(values) < 2 or all(value.lower() in _TYPES for value in values):
         return False
     return all(_is_value(value) for value in values)
 
@@ -136,7 +135,9 @@ def _is_value(value: str) -> bool:
     words = value.lower().split()
     if not words or len(words) > 4 or not any(char.isalnum() for char in value):
         return False
-    return words[0] not in _NO_START and "://" not in value and not _is_moment(value)
+    if len(words) > 1 and words[0] in _NO_START:
+        return False
+    return "://" not in value and not _is_moment(value)
 
 
 def _is_moment(value: str) -> bool:

@@ -15,12 +15,9 @@ from extractkit.schema.lint.spots import Meaning, Spot
 from extractkit.schema.match import json_types
 from extractkit.schema.nodes import (
     AnyNode,
-    ArrayNode,
-    BooleanNode,
     ChoiceNode,
     Node,
     NumberNode,
-    ObjectNode,
     SchemaTree,
     StringNode,
 )
@@ -101,28 +98,28 @@ def _is_text(meaning: Meaning) -> bool:
 
 
 def _type_text(meaning: Meaning) -> str:
-    texts = dict.fromkeys(_kind(node, meaning) for node in meaning.answers)
-    written = " | ".join(texts) or "..."
+    written = _alternatives_text(meaning)
     form = _MARKS.get(meaning.mark) if meaning.mark is not None else None
     return written if form is None else form.format(written)
 
 
-def _kind(node: Node, meaning: Meaning) -> str:
+def _alternatives_text(meaning: Meaning) -> str:
+    choices = [node for node in meaning.answers if isinstance(node, ChoiceNode)]
+    own = [name for name in meaning.names if name.isidentifier()]
+    if len(choices) > 1 and len(choices) == len(meaning.answers):
+        return literal([value for node in choices for value in node.values if value is not None])
+    texts = dict.fromkeys(_kind(node, meaning, own) for node in meaning.answers)
+    return " | ".join(texts)
+
+
+def _kind(node: Node, meaning: Meaning, own: Sequence[str]) -> str:
     if isinstance(node, ChoiceNode):
-        own = [name for name in meaning.names if name.isidentifier()]
         return own[-1] if own else literal([value for value in node.values if value is not None])
     if isinstance(node, StringNode):
         return _FORMATS.get(node.format or "", "str")
     if isinstance(node, NumberNode):
         return "Decimal" if meaning.decimal else "int" if node.integer else "float"
-    return _NAMES.get(type(node), "...")
-
-
-_NAMES: Final[Mapping[type[Node], str]] = {
-    ArrayNode: "list[...]",
-    BooleanNode: "bool",
-    ObjectNode: "dict[str, ...]",
-}
+    return "tuple[...]"  # of other kinds none is written
 
 
 def _types_text(meaning: Meaning) -> str:

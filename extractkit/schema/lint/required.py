@@ -38,7 +38,7 @@ def required_value(spot: Spot, tree: SchemaTree, *, is_type: bool) -> Iterator[L
     if spot.may_lack and _is_first(spot, tree):
         return
     name = spot.prop.name
-    if any(isinstance(node, ArrayNode) for node in spot.meaning.answers):
+    if any(isinstance(node, ArrayNode) and not node.prefix for node in spot.meaning.answers):
         reason = (
             f'"{name}" must not be empty, so a model that finds no item in the source invents one'
         )
@@ -62,13 +62,20 @@ def _must_be_filled(prop: Property, spot: Spot, tree: SchemaTree) -> bool:
         return False
     if is_reasoning(prop, meaning):
         return False
-    return bool(meaning.answers) and all(_claims(node) for node in meaning.answers)
+    return bool(meaning.answers) and all(_claims(node, tree) for node in meaning.answers)
 
 
-def _claims(node: Node) -> bool:
+def _claims(node: Node, tree: SchemaTree) -> bool:
     """Whether a value is a statement about the source that cannot be left out by being empty."""
-    return isinstance(node, NumberNode | StringNode) or (
-        isinstance(node, ArrayNode) and node.min_items > 0
+    if isinstance(node, NumberNode | StringNode):
+        return True
+    if not isinstance(node, ArrayNode) or node.min_items == 0:
+        return False
+    meanings = [meaning_of(part, tree) for part in node.prefix[: node.min_items]]
+    return not meanings or any(
+        not meaning.has_null
+        and any(isinstance(part, NumberNode | StringNode) for part in meaning.answers)
+        for meaning in meanings
     )
 
 

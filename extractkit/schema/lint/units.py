@@ -48,7 +48,7 @@ def number_without_unit(spot: Spot, *, is_type: bool) -> Iterator[LintFinding]:
 
 
 def _fix(*, is_money: bool, is_rate: bool, is_type: bool) -> str:
-    unit = "EUR" if is_money else "percent" if is_rate else "kg"
+    unit = "EUR" if is_money else "percent" if is_rate else "<unit>"
     told = f'"... in {unit}"'
     said = f"Field(description={told})" if is_type else f'"description": {told}'
     beside = "put a `currency` beside it" if is_money else "name the field after its unit"
