@@ -23,7 +23,7 @@ from extractkit.schema.nodes import (
     UnionNode,
     walk_nodes,
 )
-from extractkit.schema.plain import is_same, type_of
+from extractkit.schema.plain import digits_of, is_same, type_of
 from extractkit.schema.ways import Way
 
 __all__ = ["Fault", "Lifter", "RefusedError", "below", "lower", "settle"]
@@ -392,11 +392,10 @@ class _Lowerer:
                 continue
             if not accepts(branch, candidate, self._tree):
                 continue
-            back, _ = self._back(node, candidate)
+            back = self._back(node, candidate)
             if is_same(back, value):
                 return candidate
-            # Another spelling of the same value, such as a Decimal written as a number.
-            if is_same(back, self._back(branch, candidate)[0]):
+            if _is_respelled(back, value):
                 near.append(candidate)
         if near:
             return near[0]
@@ -407,10 +406,9 @@ class _Lowerer:
             raise refusals[0]
         raise RefusedError(_pointer(at), "it fits none of the alternatives that are sent")
 
-    def _back(self, node: Node, candidate: JsonValue) -> tuple[JsonValue, list[Fault]]:
-        faults: list[Fault] = []
+    def _back(self, node: Node, candidate: JsonValue) -> JsonValue:
         lift = self._lifter.of(node)
-        return (candidate if lift is None else lift(candidate, None, faults)), faults
+        return candidate if lift is None else lift(candidate, None, [])
 
     def _likely(self, node: UnionNode, value: JsonValue) -> list[Node]:
         """Return the branches worth trying, the one that `value` names first."""
@@ -423,3 +421,21 @@ class _Lowerer:
             for branch in others
             if self._tree.resolve(branch).ways or kind in json_types(branch, self._tree)
         ]
+
+
+def _is_respelled(back: JsonValue, value: JsonValue) -> bool:
+    """Whether `back` is `value` to the type, if not as text.
+
+    A Decimal may be a number and come back as its digits; a key that is absent may come back
+    with its default.
+    """
+    if is_object(back) and is_object(value):
+        return value.keys() <= back.keys() and all(
+            _is_respelled(back[key], item) for key, item in value.items()
+        )
+    if is_array(back) and is_array(value):
+        pairs = zip(back, value, strict=False)
+        return len(back) == len(value) and all(_is_respelled(new, old) for new, old in pairs)
+    if isinstance(back, str) and isinstance(value, int | float):
+        return back == digits_of(value)
+    return is_same(back, value)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from decimal import Decimal
 
 from extractkit.paths import JsonValue, is_array, is_object
 
-__all__ = ["is_same", "json_key", "parts_of", "type_of"]
+__all__ = ["digits_of", "is_same", "json_key", "parts_of", "type_of"]
 
 
 def parts_of(value: JsonValue) -> Iterator[tuple[str | int, JsonValue]]:
@@ -49,3 +50,8 @@ def is_same(one: JsonValue, other: JsonValue) -> bool:
         pairs = zip(one, other, strict=False)
         return len(one) == len(other) and all(is_same(left, right) for left, right in pairs)
     return type(one) is type(other) and bool(one == other)
+
+
+def digits_of(number: float) -> str:
+    """Return a number as the text of its digits, without an exponent."""
+    return format(Decimal(str(number)), "f")

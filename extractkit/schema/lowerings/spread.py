@@ -51,7 +51,13 @@ class Listed(InPlace):
     lifts: ClassVar[bool] = True
 
     def lower_value(self, value: JsonValue) -> JsonValue:
-        """Return the object of lists."""
+        """Return the object of lists.
+
+        Raises:
+            ValueError: If this is the alternative null, and the value is another one.
+        """
+        if self.name is None and value is not None:
+            raise ValueError("it is not null")
         return {name: [value] if name == self.name else [] for name in self.names}
 
     def lift(self, value: JsonValue, told: list[str]) -> JsonValue:

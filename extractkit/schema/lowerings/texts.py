@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import Final
 
 from extractkit.paths import JsonValue
 from extractkit.schema.nodes import Node, NumberNode, StringNode, UnionNode
+from extractkit.schema.plain import digits_of
 from extractkit.schema.scope import Scope
 from extractkit.schema.ways import Way
 
@@ -92,7 +92,7 @@ class Digits(Way):
         """Return the digits of a number; a text is its own."""
         if isinstance(value, bool) or not isinstance(value, int | float):
             return value
-        return format(Decimal(str(value)), "f")
+        return digits_of(value)
 
 
 _MOST_PLACES: Final = 10
