@@ -63,6 +63,7 @@ class Dialect:
         unique_keys: Whether two equal keys in one map are impossible.
         open_objects: Whether an object may have keys that are not declared.
         untyped: Whether a schema may leave the type open.
+        plain_schemas: Whether a schema may be false, or describe a place without a type.
         choices: JSON types that `enum` may hold.
         choices_typed: Whether `enum` is written with a type, and one value as an enum of one.
         exact_case: Whether a choice of texts holds an answer to upper and lower case.
@@ -89,6 +90,7 @@ class Dialect:
     unique_keys: bool = True
     open_objects: bool = True
     untyped: bool = True
+    plain_schemas: bool = True
     choices: frozenset[str] = _ALL_TYPES
     choices_typed: bool = False
     exact_case: bool = True
@@ -265,6 +267,7 @@ DIALECTS: Final[Mapping[str, Dialect]] = MappingProxyType(
             formats=frozenset({"date", "email", "uuid"}),
             patterns="anchored",
             unique_keys=False,
+            plain_schemas=False,
             notes=(
                 "recursion deeper than about three levels is refused",
                 "keys with quotes or characters of regular expressions are refused",

@@ -63,6 +63,8 @@ def lower(node: Node, scope: Scope) -> Node:
     node = _beyond(_rest(node, scope), scope)
     if isinstance(node, AllOfNode) and not _can_intersect(node, scope):
         return _first_part(node, scope)
+    if not scope.dialect.plain_schemas:
+        node = _without_plain(node)
     if isinstance(node, ArrayNode):
         node = _list(node, scope)
     special = _SPECIAL.get(type(node))
@@ -173,6 +175,22 @@ def _number(node: NumberNode, scope: Scope) -> Node:
             far[name] = None
             scope.lose(node, keyword, f"{scope.dialect.name} cannot count that far")
     return replace(node, **far) if far else node
+
+
+def _without_plain(node: Node) -> Node:
+    """Return `node` without words about a place of any type, and without keys that cannot be."""
+    if isinstance(node, AnyNode):
+        return replace(node, description="", notes={})
+    if isinstance(node, ObjectNode) and node.is_closed:
+        possible = tuple(
+            prop
+            for prop in node.properties
+            if prop.required or not isinstance(prop.node, NeverNode)
+        )
+        return node if len(possible) == len(node.properties) else replace(node, properties=possible)
+    if isinstance(node, ArrayNode) and isinstance(node.items, NeverNode) and not node.prefix:
+        return replace(node, items=AnyNode(pointer=node.items.pointer), max_items=0)
+    return node
 
 
 def _list(node: ArrayNode, scope: Scope) -> ArrayNode:
