@@ -98,15 +98,14 @@ def _example(document: JsonValue) -> Any:
 
 
 def _show(console: Console, findings: Sequence[LintFinding], *, ignored: int) -> None:
-    from rich.padding import Padding
     from rich.text import Text
 
     for finding in findings:
         place = Text(finding.pointer or "(root)", style="bold")
         console.print(place.append("  ").append(finding.rule, style="yellow"))
-        for line in (Text(finding.reason), Text(f"fix: {finding.fix}", style="green")):
-            console.print(Padding(line, (0, 0, 0, 2), expand=False))
-        console.print()
+        # Lines are not broken, so that they can be searched.
+        console.print(Text(f"  {finding.reason}"), soft_wrap=True)
+        console.print(Text(f"  fix: {finding.fix}\n", style="green"), soft_wrap=True)
     count = len(findings)
     total = "1 finding" if count == 1 else f"{count or 'no'} findings"
     console.print(total + (f", {ignored} ignored" if ignored else ""))

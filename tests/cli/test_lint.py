@@ -40,7 +40,7 @@ def test_findings_are_printed_with_place_rule_reason_and_fix(run: Run, models: s
     lines = ran.out.splitlines()
     assert lines[0] == "/total  required-value"
     assert lines[1].startswith('  "total" must hold a value even where the source states none, ')
-    assert lines[3:6] == ["  fix: write `total: float | None`", "", "/total  number-without-unit"]
+    assert lines[2:5] == ["  fix: write `total: float | None`", "", "/total  number-without-unit"]
     assert lines[-1] == "2 findings"
     assert not any(line.endswith(" ") for line in lines)
 

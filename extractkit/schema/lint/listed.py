@@ -55,6 +55,7 @@ _NO_START: Final = frozenset(
     }
 )  # fmt: skip
 _MOMENT: Final = re.compile(r"(?:YYYY|yyyy|YY|yy|MM|mm|DD|dd|HH|hh|SS|ss|T|Z|[:./\- ,%\d])+")
+_REMARK: Final = re.compile(r"(?<=['\"`”])\s*\([^()\n]*\)")
 _MOST_CHARACTERS: Final = 5_000
 
 
@@ -85,7 +86,7 @@ def listed_values(said: str) -> tuple[str, ...]:
 
     Only the first 5,000 characters are read.
     """
-    said = said[:_MOST_CHARACTERS]
+    said = _REMARK.sub("", said[:_MOST_CHARACTERS])  # 'a' (the default) or 'b'
     for start, end, values in _lists(said):
         values = tuple(dict.fromkeys(value.strip() for value in values))
         is_open = _OPEN_BEFORE.search(said[:start]) or _OPEN_AFTER.match(said[end:])

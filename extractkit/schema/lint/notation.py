@@ -67,11 +67,9 @@ def with_null(spot: Spot, *, is_type: bool) -> str:
         if spot.meaning.mark is None and _is_text(spot.meaning):
             inferred = ", or `Inferred[str]` where it is concluded, not copied"
         return f"write `{key_text(spot)}{_type_text(spot.meaning)} | None`{inferred}"
-    if spot.prop is None:
-        return f'let it be null: `"type": {_types_text(spot.meaning)}`'
     return (
-        f'let it be null (`"type": {_types_text(spot.meaning)}`), or take '
-        f'"{spot.prop.name}" out of "required"'
+        f'let it be null (`"type": {_types_text(spot.meaning)}`), or take "{spot.name}" out of '
+        '"required"'
     )
 
 

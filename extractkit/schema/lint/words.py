@@ -55,7 +55,7 @@ UNITS: Final = _set("""
     percent percentage pct percentile ppm ppb bps
     millisecond msec microsecond nanosecond sec minute hour hr hrs
     mm cm km nm meter metre millimeter millimetre centimeter centimetre kilometer kilometre
-    micrometer micrometre nanometer nanometre inch inche feet foot ft yard mile pixel px dpi
+    micrometer micrometre nanometer nanometre inch feet foot ft yard mile pixel px dpi
     sqm sqft sqkm hectare acre m2 m3 km2 cm2 cm3 cubic
     liter litre milliliter millilitre ml dl gallon oz ounce cup tablespoon tbsp teaspoon tsp barrel
     kg gram mg mcg lb lbs tonne kilogram milligram microgram carat
