@@ -404,7 +404,9 @@ class _Lowerer:
             return value if chosen is None else self.of(chosen, value, at)
         if len(refusals) == 1:
             raise refusals[0]
-        raise RefusedError(_pointer(at), "it fits none of the alternatives that are sent")
+        reasons = dict.fromkeys(f"{exc.pointer or '(root)'}: {exc.why}" for exc in refusals)
+        told = f" ({'; '.join(reasons)})" if reasons else ""
+        raise RefusedError(_pointer(at), f"it fits none of the alternatives that are sent{told}")
 
     def _back(self, node: Node, candidate: JsonValue) -> JsonValue:
         lift = self._lifter.of(node)
