@@ -461,14 +461,23 @@ def test_what_is_not_enforced_is_told_twice() -> None:
 
 
 @pytest.mark.parametrize("dialect", HOSTED)
-def test_a_place_where_nothing_fits_is_refused(dialect: str) -> None:
-    schema = {"type": "object", "properties": {"a": {"type": "object", "properties": {"b": False},
-              "required": ["b"]}}}  # fmt: skip
+def test_what_no_value_fits_is_left_out_or_refused(dialect: str) -> None:
+    never = {"type": "object", "properties": {"b": False}, "required": ["b"]}
+    many = {"type": "array", "items": never}
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {"a": never, "many": many, "c": {"type": "integer"}, "d": False},
+        "required": ["many", "c"],
+    }
+    compiled = compile_schema(schema, dialect)
+    assert list(compiled.schema["properties"]) == ["many", "c"]
+    there_and_back(compiled, {"many": [], "c": 1})
+    with pytest.raises(SchemaError, match="no value fits here"):
+        compile_schema({**schema, "required": ["a"]}, dialect)
+    some = {"type": "object", "properties": {"x": {"$ref": "#/$defs/n"}}, "required": ["x"]}
     with pytest.raises(SchemaError, match="no value fits here") as caught:
-        compile_schema(schema, dialect)
-    assert caught.value.pointer == "/a/b"
-    left_out = {"type": "object", "properties": {"b": False, "c": {"type": "integer"}}}
-    there_and_back(compile_schema(left_out, dialect), {"c": 1})
+        compile_schema({**some, "$defs": {"n": False}}, dialect)
+    assert caught.value.pointer == "/x"
 
 
 def test_more_than_a_target_takes_is_refused_in_numbers() -> None:

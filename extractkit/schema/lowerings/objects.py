@@ -5,6 +5,7 @@
 | declared keys, nothing said of others | additionalProperties: false | as it is |
 | a key that is required but not declared | a declared key of any value | as it is |
 | open on purpose (extra="allow"), maps | kept | as it is |
+| an object with a key that can hold nothing | no value at all, so that it is left out | as it is |
 """
 
 from __future__ import annotations
@@ -22,6 +23,11 @@ def lower(node: Node, scope: Scope) -> Node:
     """Return `node`, closed where the user left it open without saying so."""
     if not isinstance(node, ObjectNode):
         return node
+    if not scope.dialect.open_objects and any(
+        prop.required and isinstance(prop.node, NeverNode) for prop in node.properties
+    ):
+        scope.change(node, "an object that no value fits", "left out")
+        return NeverNode(pointer=node.pointer)
     if any(not prop.declared for prop in node.properties):
         node = replace(
             node, properties=tuple(replace(prop, declared=True) for prop in node.properties)
