@@ -27,12 +27,14 @@ _QUOTED: Final = r"(?<!\w)(?:'[^'\n]{1,40}'|\"[^\"\n]{1,40}\"|`[^`\n]{1,40}`|“
 _JOIN: Final = r"\s*(?:,\s*or\b|,|\||/|\bor\b)\s*"
 _QUOTED_LIST: Final = re.compile(rf"{_QUOTED}(?:{_JOIN}{_QUOTED})+", re.IGNORECASE)
 _LED: Final = re.compile(rf"({_LEAD})(\s*[:=(\[{{]|\s+-)?\s*([^.;:\n()\[\]{{}}]+)", re.IGNORECASE)
+# "the path to either a file or a folder" speaks of what the text leads to.
 _EITHER: Final = re.compile(
+    r"(?<!\b(?:to|of|by|in|on|at) )(?<!\bfor )(?<!\b(?:from|with) )"
     r"\beither\s+(?:an?\s+)?([\w-]+)\s+or\s+(?:an?\s+)?([\w-]+)(?=\s*(?:[.,;:)\n]|$))",
     re.IGNORECASE,
 )
 _BULLETS: Final = re.compile(rf"(?:^|\s)[*\-\u2022]\s+({_QUOTED})\s*[:=\u2013-]")
-_PIPES: Final = re.compile(r"(?<![\w|])[\w-]+(?:\s*\|\s*[\w-]+)+(?![\w|])")
+_PIPES: Final = re.compile(r"(?<![\w|<])[\w-]+(?:\s*\|\s*[\w-]+)+(?![\w|])")
 _AND: Final = re.compile(r"\s*(?:,\s*(?:or|and)\b|,|\||/|\bor\b|\band\b)\s*", re.IGNORECASE)
 _OPEN_BEFORE: Final = re.compile(
     r"(?:\be\.?g\b\.?|\bexamples?\b|\bsuch as\b|\blike\b|\binstance\b|\bincluding\b|\bsimilar to\b)"
@@ -40,7 +42,9 @@ _OPEN_BEFORE: Final = re.compile(
     re.IGNORECASE,
 )
 _OPEN_AFTER: Final = re.compile(
-    r"^[\s,'\"`]*(?:\bor\b|\band\b)?\s*(?:etc\b|\.\.\.|…|and so on|others?\b.{0,20}\bfree)"
+    r"^[\s,'\"`]*(?:\bor\b|\band\b)?\s*(?:etc\b|\.\.\.|…|and so on)"
+    r"|^\s*,?\s*or\s+(?:an?|any|another|some|the)\b",
+    re.IGNORECASE,
 )
 _TYPES: Final = frozenset(
     {
