@@ -127,7 +127,8 @@ _LOCAL_LOWERINGS = (
 _HOSTED_LOWERINGS = (
     ("intersections",),
     ("recursion",),
-    ("unions", "keys", "objects", "tuples", "maps"),
+    ("unions",),
+    ("keys", "objects", "tuples", "maps"),
     ("choices", "texts", "untyped"),
     ("required", "names"),
     ("alternatives",),

@@ -1,0 +1,198 @@
+"""Instances through every dialect, there and back.
+
+    python -m tests.acceptance.instances [--dialect NAME ...] [--show KEYWORD]
+
+MaskBench and the JSON Schema Test Suite (drafts 2020-12, 2019-09 and 7, the optional parts too).
+A valid instance must lower to something that the schema that is sent accepts, and lift to itself.
+An invalid one must never reach the level SCHEMA: lowering refuses it, lifting finds a fault, or
+the checks do. What is known to depart is in the table `KNOWN`, by keyword, with the reason; each
+is printed with how many instances it concerns. Exits with 1 for anything else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jsonschema_rs
+
+from extractkit import checks
+from extractkit.errors import SchemaError
+from extractkit.paths import JsonValue, is_object
+from extractkit.results import Validity
+from extractkit.schema import DIALECTS, CompiledSchema, compile_schema
+from extractkit.schema.plain import json_key
+from tests.acceptance.shared_data import Bounds, data_folder, machine, rows
+
+_DRAFTS: Final = {
+    "draft2020-12": "https://json-schema.org/draft/2020-12/schema",
+    "draft2019-09": "https://json-schema.org/draft/2019-09/schema",
+    "draft7": "http://json-schema.org/draft-07/schema#",
+}
+
+KNOWN: Final[dict[str, str]] = {
+    "additionalProperties": "objects that say nothing of other keys are closed, so that a model "
+    "adds none; a value with such a key is refused with its place",
+    "type": "keywords of one type without `type` ask for that type alone; a value of another type "
+    "is refused with its place",
+    "date-time": "an offset may be left out, since a source that states none would force a model "
+    "to invent one",
+    "format": "formats are asserted, which the suite leaves open",
+    "$ref": "nothing is ever fetched; a reference that leaves the document is refused",
+    "false": "a schema that no value fits is refused",
+}
+"""What departs by design: keyword, reason. The rest is told by the schema's own keyword."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One schema with its instances.
+
+    Attributes:
+        name: Where it stands.
+        keyword: What it is about.
+        schema: The schema.
+        tests: (instance, whether it is valid).
+    """
+
+    name: str
+    keyword: str
+    schema: JsonValue
+    tests: tuple[tuple[JsonValue, bool], ...]
+
+
+def mask_cases() -> Iterator[Case]:
+    """Yield the cases of MaskBench."""
+    for path in sorted(data_folder().joinpath("maskbench", "dev").glob("*.jsonl")):
+        for row in rows("maskbench", "dev", path.name):
+            yield Case(
+                name=row["id"],
+                keyword="maskbench",
+                schema=row["schema"],
+                tests=tuple((test["data"], test["valid"]) for test in row["tests"]),
+            )
+
+
+def suite_cases() -> Iterator[Case]:
+    """Yield the cases of the JSON Schema Test Suite, each schema with its draft."""
+    root = data_folder() / "json_schema_test_suite" / "dev" / "tests"
+    for draft, uri in _DRAFTS.items():
+        for path in sorted((root / draft).rglob("*.json")):
+            for group in json.loads(path.read_text(encoding="utf-8")):
+                schema = group["schema"]
+                if not is_object(schema):  # a target is a dict
+                    schema = {} if schema else {"not": {}}
+                schema = {"$schema": uri, **schema}
+                yield Case(
+                    name=f"{draft}/{path.stem}: {group['description']}",
+                    keyword=path.stem,
+                    schema=schema,
+                    tests=tuple((test["data"], test["valid"]) for test in group["tests"]),
+                )
+
+
+def problems(case: Case, dialect: str) -> Iterator[tuple[str, str, JsonValue]]:
+    """Yield (kind, what went wrong, instance) for each instance that goes wrong."""
+    try:
+        compiled = compile_schema(case.schema, dialect)
+        sent = jsonschema_rs.validator_for(compiled.schema)
+    except SchemaError as error:
+        yield _refusal(error.message, case), error.message, None
+        return
+    for instance, valid in case.tests:
+        told = _of_valid(compiled, sent, instance) if valid else _of_invalid(compiled, instance)
+        if told:
+            yield *told, instance
+
+
+def _refusal(message: str, case: Case) -> str:
+    if "is ever fetched" in message:
+        return "$ref"
+    if "no value fits" in message and not any(valid for _, valid in case.tests):
+        return "false"
+    return "refused"
+
+
+def _of_valid(compiled: CompiledSchema, sent: Any, instance: JsonValue) -> tuple[str, str] | None:
+    try:
+        lowered = compiled.lower(instance)
+    except SchemaError as error:
+        kind = "additionalProperties" if "no such key" in error.message else "lower"
+        kind = "type" if "which it cannot be" in error.message else kind
+        return kind, error.message
+    if json_key(compiled.lift(lowered)) != json_key(instance):
+        return "lift", f"came back as {_text(compiled.lift(lowered))}"
+    if not sent.is_valid(lowered):
+        error = next(sent.iter_errors(lowered))
+        kind = "additionalProperties" if list(error.instance_path)[-1:] == ["key"] else "accept"
+        return kind, f"{_text(lowered)} is not accepted: {error.message}"
+    return None
+
+
+def _of_invalid(compiled: CompiledSchema, instance: JsonValue) -> tuple[str, str] | None:
+    try:
+        lowered = compiled.lower(instance)
+    except SchemaError:
+        return None
+    if compiled.faults(lowered):
+        return None
+    outcome = checks.run(compiled, compiled.lift(lowered), text="")
+    if outcome.validity < Validity.SCHEMA:
+        return None
+    has_moment = "date-time" in _text(compiled.user_schema)
+    return "date-time" if has_moment else "invalid", "an invalid instance reaches SCHEMA"
+
+
+def _text(value: JsonValue) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure, print, and return 1 for anything that is not in the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--dialect", action="append", choices=tuple(DIALECTS))
+    parser.add_argument("--show", help="print the instances of this keyword")
+    options = parser.parse_args(arguments)
+    print(machine())
+    bounds = Bounds()
+    for title, cases in (
+        ("MaskBench", list(mask_cases())),
+        ("JSON Schema Test Suite", list(suite_cases())),
+    ):
+        tests = sum(len(case.tests) for case in cases)
+        print(f"\n{title}: {len(cases):,} schemas, {tests:,} instances")
+        for dialect in options.dialect or DIALECTS:
+            _one(title, cases, dialect, bounds, options.show)
+    for keyword, reason in KNOWN.items():
+        print(f"known: {keyword}: {reason}")
+    return bounds.exit_code()
+
+
+def _one(title: str, cases: list[Case], dialect: str, bounds: Bounds, show: str | None) -> None:
+    known: Counter[str] = Counter()
+    others: list[str] = []
+    for case in cases:
+        for kind, told, instance in problems(case, dialect):
+            keyword = kind if kind in KNOWN else case.keyword
+            if keyword in KNOWN:
+                known[keyword] += 1
+            else:
+                others.append(f"{keyword} ({kind}) {case.name}: {_text(instance):.80}: {told:.140}")
+            if show == keyword:
+                print(f"    {kind} {case.name}: {_text(instance):.80}: {told:.140}")
+    counted = ", ".join(f"{count} {keyword}" for keyword, count in known.most_common())
+    print(f"{dialect:<15} known: {counted or 'none'}; others: {len(others)}")
+    by_keyword = Counter(told.split(" ", 1)[0] for told in others)
+    print("    ", dict(by_keyword.most_common(30)))
+    for told in others[:8]:
+        print(f"    {told}")
+    bounds.check(not others, f"{title}, {dialect}: all else holds", len(others))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
