@@ -5,8 +5,8 @@ Readings taken, each the strict one:
 * `$ref` has no siblings: none are documented, and Anthropic's own helper drops them.
 * Unions are counted by occurrence, every `anyOf` and every list of types.
 * "Large" repetitions are not given a number: LARGEST_REPEAT is ours.
-* "Classes" in patterns are [..] and \\d \\w \\s; Unicode properties, inline flags, anchors inside a
-  word and look-around are not among what is named.
+* "Classes" in patterns are [..] and \\d \\w \\s; Unicode properties and inline flags are not
+  among what is named.
 * A bare array has no documented meaning: `items` must be there. A node must say something of its
   values: a type, an enum, a const, anyOf, allOf or a reference.
 """
@@ -142,7 +142,7 @@ def _patterns(_root: JsonValue, schema: JsonObject) -> Iterator[str]:
         return
     for token in patterns.tokens(pattern):
         if token.kind != "repeat":
-            yield f"the pattern has {token.text!r}, a {token.kind}"
+            yield f"the pattern has {token.text!r} ({token.kind})"
         elif token.number > LARGEST_REPEAT:
             yield f"the pattern repeats {token.number} times, more than {LARGEST_REPEAT}"
 
