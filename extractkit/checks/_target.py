@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Set
 from threading import Lock
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 from pydantic import TypeAdapter
 
@@ -18,7 +17,7 @@ __all__ = ["Target", "target_of"]
 
 
 class Target:
-    """A compiled target's judge and types. It does not hold the compiled target itself.
+    """A compiled target's judge and types.
 
     Attributes:
         judge: The user's JSON Schema as a judge.
@@ -42,7 +41,7 @@ class Target:
         return validate(self._adapter, document, told=told)
 
 
-_targets: Final[WeakKeyDictionary[CompiledSchema, Target]] = WeakKeyDictionary()
+_ROOM: Final = "checks"
 _lock: Final = Lock()
 
 
@@ -52,10 +51,9 @@ def target_of(compiled: CompiledSchema) -> Target:
     Raises:
         SchemaError: If no validator can read the target's JSON Schema.
     """
-    with _lock:
-        target = _targets.get(compiled)
-    if target is None:
-        target = Target(compiled)
+    known: Target | None = compiled.prepared.get(_ROOM)
+    if known is None:
+        made = Target(compiled)
         with _lock:
-            target = _targets.setdefault(compiled, target)
-    return target
+            known = compiled.prepared.setdefault(_ROOM, made)
+    return known

@@ -82,7 +82,8 @@ class CompiledSchema:
         rewritten: What is asked for in another form than the user wrote.
         fingerprint: 32 hexadecimal digits; equal for equal schemas of one dialect, in every
             process and version of Python.
-        program: What is shared with other uses of the same target; not for callers.
+        program: What the answers to all of these come from; not for callers.
+        prepared: What rooms above make of it once, by the name of the room; ends with it.
     """
 
     target: Any
@@ -96,6 +97,7 @@ class CompiledSchema:
     rewritten: tuple[Rewritten, ...] = field(repr=False)
     fingerprint: str
     program: Program = field(repr=False)
+    prepared: dict[str, Any] = field(repr=False, default_factory=dict[str, Any])
 
     def lower(self, value: JsonValue) -> JsonValue:
         """Return a user's document in the form that `schema` asks for.

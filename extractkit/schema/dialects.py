@@ -124,6 +124,8 @@ _LOCAL_LOWERINGS = (
     ("reasoning", "losses"),
 )
 
+_OUTLINES_LOWERINGS = (_LOCAL_LOWERINGS[0], ("recursion",), *_LOCAL_LOWERINGS[1:])
+
 _HOSTED_LOWERINGS = (
     ("intersections",),
     ("recursion",),
@@ -263,14 +265,14 @@ DIALECTS: Final[Mapping[str, Dialect]] = MappingProxyType(
             name="outlines-core",
             date="2026-11-30",
             sources=("measured: outlines-core 0.2.14",),
-            lowerings=_LOCAL_LOWERINGS,
+            lowerings=_OUTLINES_LOWERINGS,
             keywords=_SHAPE,
             formats=frozenset({"date", "email", "uuid"}),
             patterns="anchored",
             unique_keys=False,
             plain_schemas=False,
+            recursion=3,
             notes=(
-                "recursion deeper than about three levels is refused",
                 "keys with quotes or characters of regular expressions are refused",
                 "large maxLength and maxItems make compilation slow (2000: 19 s)",
             ),

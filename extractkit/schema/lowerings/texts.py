@@ -46,7 +46,7 @@ _TYPED_CLOCK = (
     f"T(?:[0-9]{{1,6}}H(?:[0-9]{{1,6}}M)?(?:{_SECONDS})?|[0-9]{{1,6}}M(?:{_SECONDS})?|{_SECONDS})"
 )
 _TYPED_DURATION: Final = (
-    f"^-?P(?:(?:[0-9]{{1,4}}Y(?:[0-9]{{1,4}}M)?(?:[0-9]{{1,6}}D)?|[0-9]{{1,4}}M(?:[0-9]{{1,6}}D)?"
+    f"^-?P(?:(?:[0-9]{{1,7}}Y(?:[0-9]{{1,4}}M)?(?:[0-9]{{1,6}}D)?|[0-9]{{1,4}}M(?:[0-9]{{1,6}}D)?"
     f"|[0-9]{{1,6}}D)(?:{_TYPED_CLOCK})?|{_TYPED_CLOCK}|[0-9]{{1,6}}W)$"
 )
 """What a timedelta is written as: signs, fractions and gaps that the format has not."""

@@ -87,9 +87,10 @@ def _is_bare(node: UnionNode) -> bool:
 
 def _implied(node: UnionNode, scope: Scope) -> Node:
     """Return the branch that the keywords speak of: nobody writes "properties" for a number."""
+    wanted = _TYPE_NAMES.get(node.implied or "")
     for branch in node.branches:
-        (name,) = [kind for kind in _TYPE_NAMES if type(branch).__name__ == _TYPE_NAMES[kind]]
-        if name == node.implied:
+        if type(branch).__name__ == wanted:
+            name = node.implied
             scope.change(node, f"no type beside keywords of {name}", f"type {name}")
             return replace(
                 branch, description=node.description, mark=node.mark, notes=node.notes,
