@@ -19,9 +19,9 @@ from pydantic_core import SchemaError as CoreSchemaError
 
 from extractkit.errors import SchemaError, UsageError
 from extractkit.paths import JsonObject, JsonValue, is_array, is_object
+from extractkit.schema.extent import check_extent
 from extractkit.schema.generate import PREFIX, Generator
 from extractkit.schema.plain import parts_of
-from extractkit.schema.references import check_depth
 
 __all__ = ["Description", "adapter", "bare", "copy_json", "describe"]
 
@@ -146,7 +146,7 @@ def copy_json(schema: JsonObject) -> JsonObject:
     Raises:
         SchemaError: If it is nested too deeply to be copied.
     """
-    check_depth(schema)
+    check_extent(schema)
     return copy.deepcopy(schema)
 
 

@@ -2,17 +2,22 @@
 
 `describe` gives the JSON Schema of a type; this room reads that, or one that the user wrote, in
 draft 2020-12 with the older spellings of drafts 4 to 2019-09. It changes no meaning: what no
-node models is kept word for word in `rest`. It fetches nothing.
+node models is kept in `rest`, in the spelling of 2020-12. It fetches nothing.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 from extractkit.fields import Mark
 from extractkit.paths import JsonObject, JsonValue, Pointer, is_array, is_object, join
+from extractkit.schema.documents import Document
+from extractkit.schema.expressions import finds
+from extractkit.schema.extent import check_extent
+from extractkit.schema.kept import Rewriter
 from extractkit.schema.keywords import Keywords
 from extractkit.schema.match import accepts
 from extractkit.schema.nodes import (
@@ -33,42 +38,67 @@ from extractkit.schema.nodes import (
     UnionNode,
 )
 from extractkit.schema.places import find_places, refuse_empty_cycles
-from extractkit.schema.plain import json_key
-from extractkit.schema.references import References, check_depth
+from extractkit.schema.plain import json_key, parts_of
+from extractkit.schema.references import REFERENCES
+from extractkit.schema.resources import Resource
 
 __all__ = ["read"]
 
-_ANNOTATIONS: Final = frozenset(
-    {
-        "$comment", "contentEncoding", "contentMediaType", "contentSchema", "default",
-        "deprecated", "discriminator", "example", "examples", "readOnly", "title", "writeOnly",
-    }
-)  # fmt: skip
-_ASSERTIONS: Final = frozenset(
-    {
-        "contains", "dependencies", "dependentRequired", "dependentSchemas", "else", "if",
-        "maxContains", "minContains", "not", "then", "unevaluatedItems", "unevaluatedProperties",
-    }
-)  # fmt: skip
-_BY_TYPE: Final[Mapping[str, frozenset[str]]] = {
-    "number": frozenset(
-        {"exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "multipleOf"}
+_Role: TypeAlias = Literal[
+    "note", "rest", "fact", "number", "string", "array", "object", "reference", "union", "whole"
+]
+_ROLES: Final[Mapping[str, _Role]] = {
+    **dict.fromkeys(
+        (
+            "$comment", "contentEncoding", "contentMediaType", "contentSchema", "default",
+            "deprecated", "discriminator", "example", "examples", "readOnly", "title", "writeOnly",
+        ),
+        "note",
     ),
-    "string": frozenset({"format", "maxLength", "minLength", "pattern"}),
-    "array": frozenset(
-        {"additionalItems", "items", "maxItems", "minItems", "prefixItems", "uniqueItems"}
+    **dict.fromkeys(
+        (
+            "contains", "dependencies", "dependentRequired", "dependentSchemas", "else", "if",
+            "maxContains", "minContains", "not", "then", "unevaluatedItems",
+            "unevaluatedProperties",
+        ),
+        "rest",
     ),
-    "object": frozenset(
-        {
+    **dict.fromkeys(
+        ("description", "x-extractkit-mark", "x-extractkit-beyond", "x-extractkit-invalid"), "fact"
+    ),
+    **dict.fromkeys(
+        ("exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "multipleOf"), "number"
+    ),
+    **dict.fromkeys(("format", "maxLength", "minLength", "pattern"), "string"),
+    **dict.fromkeys(
+        ("additionalItems", "items", "maxItems", "minItems", "prefixItems", "uniqueItems"), "array"
+    ),
+    **dict.fromkeys(
+        (
             "additionalProperties", "maxProperties", "minProperties", "patternProperties",
             "properties", "propertyNames", "required",
-        }
+        ),
+        "object",
     ),
+    **dict.fromkeys(REFERENCES, "reference"),
+    "anyOf": "union",
+    "oneOf": "union",
 }  # fmt: skip
-_UNIONS: Final = ("anyOf", "oneOf")
-_EVERY_TYPE: Final = ("null", "boolean", "number", "string", "array", "object")
-# Up to draft 7 a $ref hides everything that stands beside it.
-_REF_STANDS_ALONE: Final = ("draft-03", "draft-04", "draft-06", "draft-07")
+
+_TYPES: Final = ("null", "boolean", "number", "string", "array", "object")
+_SPEAKING: Final[tuple[_Role, ...]] = ("number", "string", "array", "object")
+_OF_STRINGS: Final = frozenset(
+    {"format", "maxLength", "minLength", "pattern", "x-extractkit-offset"}
+)
+_OF_NUMBERS: Final = frozenset(
+    {
+        "exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "multipleOf",
+        "x-extractkit-decimals", "x-extractkit-digits",
+    }
+)  # fmt: skip
+_Meta: TypeAlias = dict[str, Any]
+"""What a node says besides what its kind says, by its attributes."""
+_Found: TypeAlias = dict[_Role, list[str]]
 
 
 def read(schema: JsonValue) -> SchemaTree:
@@ -76,34 +106,37 @@ def read(schema: JsonValue) -> SchemaTree:
 
     Raises:
         SchemaError: If the schema is broken: a keyword of the wrong type, a reference that
-            points nowhere or only to itself, or more than 128 levels of nesting.
+            points nowhere, to itself or to several places, a draft that is not known, more than
+            128 levels or 250,000 parts, or something that JSON cannot say.
     """
-    check_depth(schema)
+    check_extent(schema)
     return _Reader(schema if is_object(schema) else {}).read_all(schema)
 
 
 class _Reader:
     def __init__(self, schema: JsonObject) -> None:
-        self._references = References(schema)
-        draft = schema.get("$schema", "")
-        self._ref_stands_alone = any(old in str(draft) for old in _REF_STANDS_ALONE)
+        self._schema = schema
+        self._document = Document(schema)
+        self._rewriter = Rewriter(self._document, self._refer)
         self._base: Pointer = ""
         self._definitions: dict[str, Node | None] = {}
-        self._pending: list[tuple[str, JsonValue, Pointer]] = []
-        self._typed: Mapping[str, Callable[[Keywords], Node]] = {
-            "null": lambda keywords: NullNode(pointer=keywords.at),
-            "boolean": lambda keywords: BooleanNode(pointer=keywords.at),
-            "integer": lambda keywords: _number(keywords, integer=True),
-            "number": lambda keywords: _number(keywords, integer=False),
+        self._pending: deque[tuple[str, JsonValue, Pointer, Resource]] = deque()
+        self._items_matter: bool | None = None
+        self._typed: Mapping[str, Callable[[Keywords, _Meta], Node]] = {
+            "null": lambda _, meta: NullNode(**meta),
+            "boolean": lambda _, meta: BooleanNode(**meta),
+            "integer": lambda keywords, meta: _number(keywords, meta, integer=True),
+            "number": lambda keywords, meta: _number(keywords, meta, integer=False),
             "string": _string,
             "array": self._array,
             "object": self._object,
         }
 
     def read_all(self, schema: JsonValue) -> SchemaTree:
+        """Return the nodes of the document and of all that it refers to."""
         root = self._node(schema, "")
         while self._pending:
-            name, part, self._base = self._pending.pop(0)
+            name, part, self._base, self._document.resource = self._pending.popleft()
             self._definitions[name] = self._node(part, "")
         tree = SchemaTree(
             root=root,
@@ -119,139 +152,147 @@ class _Reader:
         if not is_object(schema):
             found = Keywords({}, at, self._base)
             raise found.fail(f"found {schema!r:.60}, expected a JSON Schema (object or bool)")
-        keywords = Keywords(schema, at, self._base)
-        if "x-extractkit-invalid" in keywords:
-            reason = schema["x-extractkit-invalid"]
-            raise keywords.fail(f"{reason} cannot come out of a JSON document; use another type")
-        if "$ref" in keywords and self._ref_stands_alone:
-            return self._reference(keywords)
-        parts = self._parts(keywords)
-        if len(parts) == 1:
-            return self._with_meta(parts[0], keywords)
-        node = AllOfNode(parts=tuple(parts)) if parts else AnyNode()
-        return self._with_meta(node, keywords)
+        before = self._document.enter(schema, self._base, at)
+        node = self._read(Keywords(self._document.view(schema), at, self._base))
+        self._document.resource = before
+        return node
 
-    def _parts(self, keywords: Keywords) -> list[Node]:
-        parts: list[Node] = []
-        if "$ref" in keywords or "$dynamicRef" in keywords:
-            parts.append(self._reference(keywords))
-        typed = self._typed_part(keywords)
-        if "enum" in keywords or "const" in keywords:
-            parts.append(_choice(keywords, typed))
-        elif typed is not None:
-            parts.append(typed)
-        parts.extend(self._union(keywords, form) for form in _UNIONS if form in keywords)
-        if "allOf" in keywords:
+    def _read(self, keywords: Keywords) -> Node:
+        found: _Found = {}
+        for key in keywords.schema:
+            role = _ROLES.get(key)
+            if role is not None:
+                found.setdefault(role, []).append(key)
+        meta = self._meta(keywords, found)
+        references, unions = found.get("reference", ()), found.get("union", ())
+        types, implied = _types(keywords, found)
+        is_choice = "enum" in keywords.schema or "const" in keywords.schema
+        count = len(references) + len(unions) + (is_choice or types is not None)
+        is_lone = count == 1 and "allOf" not in keywords.schema
+        own: _Meta = meta if is_lone else {"pointer": keywords.at}
+        parts = [self._reference(keywords, key, own) for key in references]
+        if is_choice:
+            typed = self._of_types(keywords, types, implied, {"pointer": keywords.at})
+            parts.append(_choice(keywords, typed, own))
+        elif types is not None:
+            parts.append(self._of_types(keywords, types, implied, own))
+        parts.extend(self._union(keywords, form, own) for form in unions)
+        if is_lone:
+            return parts[0]
+        if "allOf" in keywords.schema:
             parts.extend(self._node(part, keywords.at) for part in keywords.schemas("allOf"))
-        return parts
+        return _joined(parts, meta)
 
-    def _with_meta(self, node: Node, keywords: Keywords) -> Node:
-        """Return `node` with what the schema says beside it; what is nearer wins."""
-        schema, at = keywords.schema, keywords.at
-        rest = {key: self._rebased(schema[key], at) for key in schema if key in _ASSERTIONS}
-        notes = {key: schema[key] for key in schema if key in _ANNOTATIONS}
-        said = schema.get("description")
-        return replace(
-            node,
-            pointer=at,
-            description=said if isinstance(said, str) and said else node.description,
-            mark=_mark(keywords) or node.mark,
-            notes={**node.notes, **notes},
-            rest={**node.rest, **rest},
-            beyond={**node.beyond, **schema.get("x-extractkit-beyond", {})},
-        )
-
-    def _rebased(self, value: JsonValue, at: Pointer) -> JsonValue:
-        """Return a kept keyword whose references use the names of our definitions."""
-        if is_array(value):
-            return [self._rebased(item, at) for item in value]
-        if not is_object(value):
-            return value
-        copy = {
-            key: item
-            if key in ("const", "enum", "default", "examples")
-            else self._rebased(item, at)
-            for key, item in value.items()
-            if not key.startswith("x-extractkit-")
-        }
-        if isinstance(value.get("$ref"), str):
-            copy["$ref"] = f"#/$defs/{self._refer(value['$ref'], at)}"
-        return copy
-
-    def _refer(self, reference: JsonValue, at: Pointer) -> str:
-        name, part = self._references.find(reference, self._base + at)
-        if name not in self._definitions:
-            self._definitions[name] = None
-            self._pending.append((name, part, self._base + at))
-        return name
-
-    def _reference(self, keywords: Keywords) -> Node:
+    def _meta(self, keywords: Keywords, found: _Found) -> _Meta:
         schema = keywords.schema
-        reference = schema["$ref"] if "$ref" in schema else schema["$dynamicRef"]
-        return RefNode(pointer=keywords.at, name=self._refer(reference, keywords.at))
+        meta: _Meta = {"pointer": keywords.at}
+        if "note" in found:
+            meta["notes"] = {key: schema[key] for key in found["note"]}
+            if self._document.draft in (6, 7):
+                meta["beyond"] = _contents(schema)
+        if "rest" in found:
+            meta["rest"] = self._rest(keywords, found["rest"])
+        if "fact" in found:
+            _take_facts(keywords, meta)
+        return meta
 
-    def _union(self, keywords: Keywords, form: Literal["anyOf", "oneOf"]) -> Node:
+    def _rest(self, keywords: Keywords, keys: list[str]) -> JsonObject:
+        rest = self._rewriter.assertions(keywords, keys)
+        if "allOf" in rest:
+            both = '"dependencies" beside the keywords that replace it'
+            raise keywords.fail(f"found {both}; write dependentRequired and dependentSchemas only")
+        if self._document.draft == 2019 and "contains" in rest and self._knows_unevaluated_items():
+            raise keywords.fail(
+                'found "contains" in a document with "unevaluatedItems": together they mean '
+                "another thing in 2019-09 than in 2020-12; write it in 2020-12"
+            )
+        return rest
+
+    def _knows_unevaluated_items(self) -> bool:
+        if self._items_matter is None:
+            pending: list[JsonValue] = [self._schema]
+            while pending and not self._items_matter:
+                part = pending.pop()
+                self._items_matter = is_object(part) and "unevaluatedItems" in part
+                pending.extend(inner for _, inner in parts_of(part))
+        return bool(self._items_matter)
+
+    def _refer(self, keywords: Keywords, keyword: str) -> str:
+        place = keywords.place
+        target = self._document.find(keyword, keywords.schema, place)
+        if target.name not in self._definitions:
+            self._definitions[target.name] = None
+            self._pending.append((target.name, target.schema, place, target.resource))
+        return target.name
+
+    def _reference(self, keywords: Keywords, key: str, meta: _Meta) -> Node:
+        return RefNode(name=self._refer(keywords, key), **meta)
+
+    def _union(self, keywords: Keywords, form: str, meta: _Meta) -> Node:
         discriminator = keywords.schema.get("discriminator")
         tag = discriminator.get("propertyName") if is_object(discriminator) else None
-        branches = (self._node(part, keywords.at) for part in keywords.schemas(form))
         return UnionNode(
-            pointer=keywords.at,
-            branches=tuple(branches),
-            form=form,
+            branches=tuple([self._node(part, keywords.at) for part in keywords.schemas(form)]),
+            form="oneOf" if form == "oneOf" else "anyOf",
             tag=tag if form == "oneOf" and isinstance(tag, str) else None,
             decimal=keywords.schema.get("x-extractkit-type") == "decimal",
+            **meta,
         )
 
-    def _typed_part(self, keywords: Keywords) -> Node | None:
-        names = keywords.types()
-        implied = None
-        if names is None:
-            spoken = [
-                name for name, keys in _BY_TYPE.items() if not keys.isdisjoint(keywords.schema)
-            ]
-            if not spoken:
-                return None
-            names = list(_EVERY_TYPE)
-            implied = spoken[0] if len(spoken) == 1 else None
-        branches = tuple(self._typed[name](keywords) for name in names)
-        if len(branches) == 1:
-            return branches[0]
-        return UnionNode(pointer=keywords.at, branches=branches, form="types", implied=implied)
+    def _of_types(
+        self, keywords: Keywords, types: list[str] | None, implied: str | None, meta: _Meta
+    ) -> Node:
+        if types is None:
+            return AnyNode(**meta)
+        if len(types) == 1:
+            return self._typed[types[0]](keywords, meta)
+        place: _Meta = {"pointer": keywords.at}
+        branches = tuple([self._typed[name](keywords, place) for name in types])
+        return UnionNode(branches=branches, form="types", implied=implied, **meta)
 
-    def _array(self, keywords: Keywords) -> Node:
+    def _array(self, keywords: Keywords, meta: _Meta) -> Node:
         schema, at = keywords.schema, keywords.at
         items: JsonValue = schema.get("items", True)
+        is_stated = "items" in schema
         prefix: list[JsonValue] = []
         if is_array(items):  # the form before 2020-12
+            is_stated = "additionalItems" in schema
             prefix, items = items, schema.get("additionalItems", True)
-        elif "prefixItems" in keywords:
+        elif "prefixItems" in schema:
             prefix = keywords.schemas("prefixItems")
+        others = self._node(items, f"{at}/*")
+        if is_stated and isinstance(others, AnyNode) and self._knows_unevaluated_items():
+            # It asserts nothing itself, but no item is unevaluated any more.
+            meta = {**meta, "rest": {**meta.get("rest", {}), "items": True}}
         return ArrayNode(
-            pointer=at,
-            prefix=tuple(self._node(part, join(at, i)) for i, part in enumerate(prefix)),
-            items=self._node(items, join(at, "*")),
+            prefix=tuple([self._node(part, f"{at}/{i}") for i, part in enumerate(prefix)]),
+            items=others,
             min_items=keywords.count("minItems") or 0,
             max_items=keywords.count("maxItems"),
             unique=keywords.flag("uniqueItems"),
+            **meta,
         )
 
-    def _object(self, keywords: Keywords) -> Node:
+    def _object(self, keywords: Keywords, meta: _Meta) -> Node:
         schema, at = keywords.schema, keywords.at
-        extra = self._node(schema.get("additionalProperties", True), join(at, "*"))
+        extra = self._node(schema.get("additionalProperties", True), f"{at}/*")
         names = schema.get("x-extractkit-names", schema.get("propertyNames"))
+        reads = schema.get("x-extractkit-reads", [])
         return ObjectNode(
-            pointer=at,
             properties=self._properties(keywords, extra),
             patterns=tuple(
-                (pattern, self._node(part, join(at, "*")))
-                for pattern, part in keywords.mapping("patternProperties").items()
+                [
+                    (pattern, self._node(part, f"{at}/*"))
+                    for pattern, part in keywords.mapping("patternProperties").items()
+                ]
             ),
             extra=extra,
-            extra_stated="additionalProperties" in keywords,
-            names=None if names is None else self._node(names, join(at, "*")),
-            reads=frozenset(schema.get("x-extractkit-reads", ())),
+            extra_stated="additionalProperties" in schema,
+            names=None if names is None else self._node(names, f"{at}/*"),
+            reads=frozenset(keywords.keys(reads, "x-extractkit-reads")),
             min_properties=keywords.count("minProperties") or 0,
             max_properties=keywords.count("maxProperties"),
+            **meta,
         )
 
     def _properties(self, keywords: Keywords, extra: Node) -> tuple[Property, ...]:
@@ -275,65 +316,134 @@ class _Reader:
         return tuple(properties)
 
 
-def _mark(keywords: Keywords) -> Mark | None:
-    mark = keywords.schema.get("x-extractkit-mark")
-    if mark is None:
-        return None
+def _types(keywords: Keywords, found: _Found) -> tuple[list[str] | None, str | None]:
+    """Return the types that a schema speaks of, and the one that it speaks of without saying so.
+
+    None for the types: it speaks of none in particular.
+    """
+    names = keywords.types()
+    if names is not None:
+        return names, None
+    spoken = [role for role in _SPEAKING if role in found]
+    if not spoken:
+        return None, None
+    return list(_TYPES), spoken[0] if len(spoken) == 1 else None
+
+
+def _joined(parts: list[Node], meta: _Meta) -> Node:
+    """Return one node for all parts of a schema; what is said nearer wins."""
+    if len(parts) != 1:
+        return AllOfNode(parts=tuple(parts), **meta) if parts else AnyNode(**meta)
+    (node,) = parts
+    if node.rest and "rest" in meta:  # an `if` of one has nothing to do with a `then` of the other
+        return AllOfNode(parts=(node,), **meta)
+    return replace(
+        node,
+        pointer=meta["pointer"],
+        description=meta.get("description") or node.description,
+        mark=meta.get("mark") or node.mark,
+        notes={**node.notes, **meta.get("notes", {})},
+        rest=meta.get("rest") or node.rest,
+        beyond={**node.beyond, **meta.get("beyond", {})},
+    )
+
+
+def _take_facts(keywords: Keywords, meta: _Meta) -> None:
+    schema = keywords.schema
+    if "x-extractkit-invalid" in schema:
+        reason = schema["x-extractkit-invalid"]
+        raise keywords.fail(f"{reason} cannot come out of a JSON document; use another type")
+    said = schema.get("description")
+    if isinstance(said, str):
+        meta["description"] = said
+    mark = schema.get("x-extractkit-mark")
+    if mark is not None:
+        meta["mark"] = _mark(keywords, mark)
+    beyond = schema.get("x-extractkit-beyond")
+    if is_object(beyond):
+        meta["beyond"] = {**meta.get("beyond", {}), **{key: str(beyond[key]) for key in beyond}}
+
+
+def _mark(keywords: Keywords, mark: JsonValue) -> Mark:
     try:
         return Mark(mark)
     except ValueError:
         names = ", ".join(known.value for known in Mark)
-        raise keywords.fail(f'"x-extractkit-mark" is {mark!r}, expected {names}') from None
+        raise keywords.fail(f'"x-extractkit-mark" is {mark!r:.60}, expected {names}') from None
 
 
-def _choice(keywords: Keywords, typed: Node | None) -> Node:
+def _contents(schema: JsonObject) -> dict[str, str]:
+    """Return what drafts 6 and 7 assert of the content of a text; later ones only note it."""
+    beyond: dict[str, str] = {}
+    if schema.get("contentEncoding") == "base64":
+        beyond["contentEncoding"] = "the text must be base64"
+    if schema.get("contentMediaType") == "application/json":
+        beyond["contentMediaType"] = "the text must be JSON"
+    return beyond
+
+
+def _choice(keywords: Keywords, typed: Node, meta: _Meta) -> Node:
     schema = keywords.schema
-    values: list[JsonValue] = [schema["const"]] if "const" in keywords else []
-    if "enum" in keywords:
-        listed = schema["enum"]
-        if not is_array(listed):
-            raise keywords.fail(f'"enum" is {listed!r:.60}, expected a list of values')
+    values: list[JsonValue] = [schema["const"]] if "const" in schema else []
+    if "enum" in schema:
         only = {json_key(value) for value in values}
+        listed = keywords.choices()
         values = [value for value in listed if not only or json_key(value) in only]
-    if typed is not None:
+    else:
+        keywords.check_choices(values)
+    if not isinstance(typed, AnyNode):
         values = [value for value in values if accepts(typed, value, _NO_TREE)]
     if not values:
-        return NeverNode(pointer=keywords.at)
-    unknown = schema.get("x-extractkit-unknown") is True
-    return ChoiceNode(pointer=keywords.at, values=tuple(values), unknown=unknown)
+        return NeverNode(**meta)
+    is_unknown = schema.get("x-extractkit-unknown") is True
+    if _is_open(keywords, values):
+        choice = ChoiceNode(pointer=keywords.at, values=tuple(values), unknown=is_unknown)
+        return AllOfNode(parts=(choice, typed), **meta)
+    return ChoiceNode(values=tuple(values), unknown=is_unknown, **meta)
 
 
-def _number(keywords: Keywords, *, integer: bool) -> Node:
+def _is_open(keywords: Keywords, values: list[JsonValue]) -> bool:
+    """Whether some of `values` may or may not fit the keywords beside them."""
+    pattern = keywords.pattern()
+    return pattern is not None and any(
+        isinstance(value, str) and finds(pattern, value) is None for value in values
+    )
+
+
+def _number(keywords: Keywords, meta: _Meta, *, integer: bool) -> Node:
+    schema = keywords.schema
+    if _OF_NUMBERS.isdisjoint(schema):
+        return NumberNode(integer=integer, **meta)
     limits: dict[str, Any] = {}
     for side, word in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         # Draft 4 writes "exclusiveMinimum": true beside "minimum".
-        if isinstance(keywords.schema.get(word), bool):
-            excluded = f"exclusive_{side}" if keywords.schema[word] else side
+        if isinstance(schema.get(word), bool):
+            excluded = f"exclusive_{side}" if schema[word] else side
             limits[excluded] = keywords.number(side)
         else:
             limits[side] = keywords.number(side)
             limits[f"exclusive_{side}"] = keywords.number(word)
-    step = keywords.number("multipleOf")
-    if step is not None and step <= 0:
-        raise keywords.fail(f'"multipleOf" is {step!r}, expected more than 0')
     return NumberNode(
-        pointer=keywords.at,
         integer=integer,
-        multiple_of=step,
+        multiple_of=keywords.step(),
         decimals=keywords.count("x-extractkit-decimals"),
         digits=keywords.count("x-extractkit-digits"),
         **limits,
+        **meta,
     )
 
 
-def _string(keywords: Keywords) -> Node:
+def _string(keywords: Keywords, meta: _Meta) -> Node:
+    if _OF_STRINGS.isdisjoint(keywords.schema):
+        return StringNode(**meta)
+    offset = keywords.schema.get("x-extractkit-offset", "optional")
     return StringNode(
-        pointer=keywords.at,
         min_length=keywords.count("minLength") or 0,
         max_length=keywords.count("maxLength"),
-        pattern=keywords.text("pattern"),
+        pattern=keywords.pattern(),
         format=keywords.text("format"),
-        offset=keywords.schema.get("x-extractkit-offset", "optional"),
+        offset=offset if offset in ("required", "none") else "optional",
+        **meta,
     )
 
 

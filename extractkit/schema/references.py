@@ -1,144 +1,158 @@
-"""What a `$ref` points to, inside one JSON Schema document.
+"""What a reference points to, inside one JSON Schema document.
 
 `read` asks this room for the place and a name of each reference. Nothing is ever fetched: a
-reference that leaves the document is an error.
+reference that leaves the document is an error. So is one that leads to different places by
+different ways: nodes have no way to say that.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from urllib.parse import unquote
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import unquote, urljoin
 
 from extractkit.errors import SchemaError
-from extractkit.paths import JsonObject, JsonValue, Pointer, is_array, is_object, join, split
-from extractkit.schema.plain import parts_of
+from extractkit.paths import JsonObject, JsonValue, Pointer, is_array, is_object, split
+from extractkit.schema.resources import Resource, Resources
 
-__all__ = ["References", "check_depth"]
+__all__ = ["REFERENCES", "References", "Target"]
 
-_MAX_DEPTH = 128
-"""Deepest nesting of a JSON Schema document that is read: lists and objects, counted together."""
+REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
-def check_depth(schema: JsonValue) -> None:
-    """Check that `schema` is plain JSON of a depth that can be read; iterative.
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a reference leads to.
 
-    Raises:
-        SchemaError: If it is nested deeper than 128 levels, or holds something that is not JSON.
+    Attributes:
+        name: A name for it, the same for every reference that leads there.
+        schema: What stands there.
+        resource: The resource that it is part of, from which references in it count.
     """
-    pending: list[tuple[JsonValue, tuple[str, ...]]] = [(schema, ())]
-    while pending:
-        value, path = pending.pop()
-        if len(path) > _MAX_DEPTH:
-            raise SchemaError(
-                f"the JSON Schema is nested deeper than {_MAX_DEPTH} levels; write nested parts "
-                'as "$defs" and refer to them',
-                pointer=join("", *path[:6]),
-            )
-        if isinstance(value, dict | list):
-            for key, item in parts_of(value):
-                if isinstance(value, dict) and not isinstance(key, str):
-                    _refuse(key, path)
-                pending.append((item, (*path, str(key))))
-        elif value is not None and not isinstance(value, bool | int | float | str):
-            _refuse(value, path)
 
-
-def _refuse(value: object, path: tuple[str, ...]) -> None:
-    pointer = join("", *path)
-    raise SchemaError(
-        f"at {pointer or 'the root'} of the JSON Schema: found a Python {type(value).__name__}, "
-        "expected plain JSON (str, int, float, bool, None, list, dict with str keys)",
-        pointer=pointer,
-    )
+    name: str
+    schema: JsonValue
+    resource: Resource
 
 
 class References:
     """Names and places of everything that one document refers to."""
 
-    def __init__(self, schema: JsonObject) -> None:
-        self._schema = schema
-        base = schema.get("$id", "")
-        self._base: str = base.split("#")[0] if isinstance(base, str) else ""
-        self._names: dict[Pointer, str] = {}
-        self._anchors: dict[str, Pointer] | None = None
-
-    def find(self, reference: JsonValue, at: Pointer) -> tuple[str, JsonValue]:
-        """Return a name for what `reference` points to, and the schema that stands there.
+    def __init__(self, schema: JsonObject, draft: int) -> None:
+        """Prepare to look for references.
 
         Args:
-            reference: The value of a `$ref`.
+            schema: The document.
+            draft: What it is written in, as `drafts` names it.
+        """
+        self._names: dict[tuple[str, int], str] = {}
+        self._uses: dict[str, int] = {}
+        self.resources = Resources(schema, draft)
+
+    def find(self, keyword: str, reference: JsonValue, here: Resource, at: Pointer) -> Target:
+        """Return what `reference` leads to.
+
+        Args:
+            keyword: One of REFERENCES.
+            reference: Its value.
+            here: The resource in which it stands.
             at: Where the reference stands in the user's document, for the error.
 
         Raises:
-            SchemaError: If it leaves the document or points nowhere.
+            SchemaError: If it leaves the document, points nowhere, or depends on the way there.
         """
         if not isinstance(reference, str):
-            raise SchemaError(
-                f'{at or "(root)"}: "$ref" is {reference!r}, expected a string', pointer=at
-            )
-        place = self._place(reference, at)
-        if place not in self._names:
-            self._names[place] = self._new_name(place)
-        return self._names[place], self._get(place, reference, at)
-
-    def _place(self, reference: str, at: Pointer) -> Pointer:
+            raise _error(f'"{keyword}" is {reference!r:.60}, expected a string', at)
         before, _, fragment = reference.partition("#")
-        if before not in ("", self._base):
-            raise SchemaError(
-                f'{at or "(root)"}: $ref "{reference}" leaves the document, and nothing is ever '
-                'fetched; put what it means under "$defs"',
-                pointer=at,
-            )
         fragment = unquote(fragment)
-        if not fragment or fragment.startswith("/"):
-            return fragment
-        if self._anchors is None:
-            self._anchors = dict(_anchors(self._schema))
-        if fragment not in self._anchors:
-            raise _dangling(reference, at)
-        return self._anchors[fragment]
+        resource = self._resource(before, reference, here, at)
+        if keyword != "$ref":
+            resource = self._outermost(keyword, resource, fragment, at)
+        if fragment and not fragment.startswith("/"):
+            found = self.resources.anchor(resource.uri, fragment)
+            if found is None:
+                raise _dangling(reference, at)
+            stem, part = found
+        elif fragment:
+            stem = split(fragment)[-1]
+            resource, part = self._walk(resource, fragment, reference, at)
+        else:
+            stem, part = resource.name, resource.schema
+        return Target(self._name(stem, resource, part), part, resource)
 
-    def _get(self, place: Pointer, reference: str, at: Pointer) -> JsonValue:
-        here: JsonValue = self._schema
-        for token in split(place):
+    def _resource(self, before: str, reference: str, here: Resource, at: Pointer) -> Resource:
+        if not before:
+            return here
+        found = self.resources.resource(urljoin(here.uri, before))
+        if found is None:
+            raise _error(
+                f'$ref "{reference}" leaves the document, and nothing is ever fetched; put what '
+                'it means under "$defs", with the address as its "$id" or a reference to it',
+                at,
+            )
+        return found
+
+    def _outermost(self, keyword: str, target: Resource, name: str, at: Pointer) -> Resource:
+        """Return the resource in which a reference of the dynamic kind ends on every way.
+
+        The document itself is the outermost on each; else there must be only one candidate.
+        """
+        if name.startswith("/"):
+            return target
+        resources = self.resources
+        if keyword == "$dynamicRef":
+            candidates = resources.dynamic(target.uri, name)
+        else:
+            candidates = resources.recursive(target.uri)
+        if not candidates:
+            return target
+        if resources.root in candidates:
+            return resources.root
+        if len(candidates) > 1:
+            raise _error(
+                f'"{keyword}" to "#{name}" means one of {len(candidates)} schemas, depending on '
+                'the way there; write a "$ref" to the one that is meant',
+                at,
+            )
+        return candidates[0]
+
+    def _walk(
+        self, resource: Resource, pointer: Pointer, reference: str, at: Pointer
+    ) -> tuple[Resource, JsonValue]:
+        """Return what stands at `pointer`, and the resource that it is part of."""
+        here: JsonValue = resource.schema
+        for token in split(pointer):
             if is_object(here) and token in here:
                 here = here[token]
             elif is_array(here) and token.isdecimal() and int(token) < len(here):
                 here = here[int(token)]
             else:
                 raise _dangling(reference, at)
-        return here
+            if is_object(here):
+                resource = self.resources.enter(resource, here, token)
+        return resource, here
 
-    def _new_name(self, place: Pointer) -> str:
-        tokens = split(place)
-        stem = re.sub(r"[^A-Za-z0-9_.-]", "_", tokens[-1] if tokens else "root") or "definition"
-        taken = set(self._names.values())
-        name, count = stem, 1
-        while name in taken:
-            count += 1
-            name = f"{stem}_{count}"
-        return name
+    def _name(self, stem: str, resource: Resource, part: JsonValue) -> str:
+        # The document is not changed while it is read, so that parts are told apart by identity.
+        key = resource.uri, id(part)
+        if key not in self._names:
+            name = stem = re.sub(r"[^A-Za-z0-9_.-]", "_", stem) or "definition"
+            while name in self._uses:
+                self._uses[stem] += 1
+                name = f"{stem}_{self._uses[stem]}"
+            self._uses[name] = 1
+            self._names[key] = name
+        return self._names[key]
 
 
 def _dangling(reference: str, at: Pointer) -> SchemaError:
-    return SchemaError(
-        f'{at or "(root)"}: $ref "{reference}" points nowhere in the document; add the '
-        "definition or correct the reference",
-        pointer=at,
+    return _error(
+        f'$ref "{reference:.200}" points nowhere in the document; add the definition or correct '
+        "the reference",
+        at,
     )
 
 
-def _anchors(schema: JsonValue) -> Iterator[tuple[str, Pointer]]:
-    pending: list[tuple[JsonValue, Pointer]] = [(schema, "")]
-    while pending:
-        value, place = pending.pop()
-        if is_object(value):
-            for keyword in ("$anchor", "$dynamicAnchor"):
-                if isinstance(value.get(keyword), str):
-                    yield value[keyword], place
-            for keyword in ("$id", "id"):  # drafts 4 to 7 name places this way
-                name = value.get(keyword)
-                if isinstance(name, str) and name.startswith("#"):
-                    yield name[1:], place
-        pending.extend((item, join(place, key)) for key, item in parts_of(value))
+def _error(message: str, at: Pointer) -> SchemaError:
+    return SchemaError(f"{at or '(root)'}: {message}", pointer=at)

@@ -101,8 +101,8 @@ def test_what_is_not_json_is_refused(value: Any) -> None:
         compile_schema(value)
 
 
-def test_a_large_enum_is_read() -> None:
-    values = [f"category number {index}" for index in range(50_000)]  # over 1 MB
+def test_a_large_enum_is_read_up_to_a_limit_that_is_the_same_everywhere() -> None:
+    values = [f"category number {index}" for index in range(10_000)]
     assert compile_schema({"enum": values}, "llguidance").schema == {"enum": values}
 
 

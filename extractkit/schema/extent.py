@@ -1,0 +1,147 @@
+"""How much a JSON Schema document holds, and whether all of it is JSON.
+
+`read` and `describe` ask before anything walks the document, so that nothing hostile is ever
+walked: not a document without end, not one whose shared parts are written out 2^30 times.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from math import isfinite
+from typing import Final
+
+from extractkit.errors import SchemaError
+from extractkit.paths import JsonValue, Pointer, join
+from extractkit.schema.plain import parts_of
+
+__all__ = ["MAX_CHOICE_CHARS", "check_extent", "fault_of_choices"]
+
+_MAX_DEPTH: Final = 128
+"""Deepest nesting that is read: lists and objects, counted together."""
+_MAX_PARTS: Final = 250_000
+"""Most values and keys that are read, a part that is shared counted wherever it stands."""
+_MAX_BITS: Final = 13_000
+"""Longest whole number: Python writes none of more than 4,300 digits."""
+MAX_CHOICE_CHARS: Final = 262_144
+"""Most characters of the JSON text of one enum's values."""
+
+
+def check_extent(schema: JsonValue) -> None:
+    """Check that `schema` is plain JSON of an extent that can be read; iterative.
+
+    Raises:
+        SchemaError: If it is nested deeper than 128 levels, has more than 250,000 parts, or
+            holds something that no JSON text can say.
+    """
+    if why := _fault(schema):
+        raise _at((), why)
+    level: list[JsonValue] = [schema] if isinstance(schema, dict | list) else []
+    parts = 0
+    for _ in range(_MAX_DEPTH + 1):
+        below: list[JsonValue] = []
+        for part in level:
+            parts += len(part)
+            if parts > _MAX_PARTS:
+                raise SchemaError(
+                    f"the JSON Schema has more than {_MAX_PARTS:,} parts, each counted wherever "
+                    'it stands; write what repeats once, under "$defs", and refer to it',
+                    pointer="",
+                )
+            if isinstance(part, dict):
+                if not _are_fine(part, below, keys=True) or not _are_fine(part.values(), below):
+                    raise _first_fault(schema)
+            elif not _are_fine(part, below):
+                raise _first_fault(schema)
+        if not below:
+            return
+        level = below
+    raise _first_fault(schema)
+
+
+def _are_fine(values: Iterable[JsonValue], below: list[JsonValue], *, keys: bool = False) -> bool:
+    """Whether each of `values` can stand in JSON; containers are put into `below`, unread."""
+    for value in values:
+        kind = type(value)
+        if kind is str:
+            if value.isascii():
+                continue
+        elif keys:
+            return False
+        elif kind is bool or value is None:
+            continue
+        elif kind is dict or kind is list:
+            below.append(value)
+            continue
+        if _fault(value):
+            return False
+        if isinstance(value, dict | list):
+            below.append(value)
+    return True
+
+
+def _fault(value: object) -> str:
+    """Return why `value` cannot stand in JSON; empty if it can."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return f"found {value!a:.60}, which is no Unicode text: half of a surrogate pair"
+    elif isinstance(value, float):
+        if not isfinite(value):
+            return f"found {value!r}, and JSON has no such number; leave it out"
+    elif isinstance(value, int):
+        if value.bit_length() > _MAX_BITS:
+            return "found a whole number of more than 3,900 digits"
+    elif value is not None and not isinstance(value, dict | list):
+        return (
+            f"found a Python {type(value).__name__}, expected plain JSON (str, int, float, bool, "
+            "None, list, dict with str keys)"
+        )
+    return ""
+
+
+def _first_fault(schema: JsonValue) -> SchemaError:
+    """Return the error for the first part that is at fault; there is one."""
+    pending: list[tuple[JsonValue, tuple[str, ...]]] = [(schema, ())]
+    while pending:
+        value, path = pending.pop()
+        if len(path) > _MAX_DEPTH:
+            break
+        if why := _fault(value):
+            return _at(path, why)
+        for key, item in parts_of(value):
+            if isinstance(value, dict) and not isinstance(key, str):
+                why = f"found the key {key!r:.60}, expected plain JSON (dict with str keys)"
+                return _at(path, why)
+            if why := _fault(key):
+                return _at(path, why)
+            pending.append((item, (*path, str(key))))
+    return SchemaError(
+        f"the JSON Schema is nested deeper than {_MAX_DEPTH} levels, or holds itself; write "
+        'nested parts as "$defs" and refer to them',
+        pointer=join("", *path[:6]),
+    )
+
+
+def _at(path: tuple[str, ...], why: str) -> SchemaError:
+    pointer = join("", *path)
+    return SchemaError(f"at {pointer or 'the root'} of the JSON Schema: {why}", pointer=pointer)
+
+
+def fault_of_choices(values: list[JsonValue], place: Pointer) -> SchemaError | None:
+    """Return the error for an enum that is too long for any target, or None.
+
+    Args:
+        values: What the enum lists.
+        place: Where it stands in the user's document.
+    """
+    length = len(json.dumps(values, ensure_ascii=False))
+    if length <= MAX_CHOICE_CHARS:
+        return None
+    return SchemaError(
+        f"{place or '(root)'}: the {len(values):,} values of this enum are {length:,} characters "
+        f"of JSON, expected at most {MAX_CHOICE_CHARS:,}; ask for a text and look it up in your "
+        "own list afterwards, or split the list by a first question",
+        pointer=place,
+    )
