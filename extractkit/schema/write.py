@@ -108,7 +108,7 @@ def _array(node: ArrayNode, dialect: Dialect) -> JsonObject:
 def _object(node: ObjectNode, dialect: Dialect) -> JsonObject:
     body: JsonObject = {"type": "object"}
     declared = [prop for prop in node.properties if prop.declared]
-    if declared or not dialect.open_objects:
+    if declared or not (dialect.open_objects and dialect.plain_schemas):
         body["properties"] = {prop.name: _write(prop.node, dialect) for prop in declared}
     required = [prop.name for prop in node.properties if prop.required]
     if required or not dialect.open_objects:
