@@ -421,8 +421,15 @@ class _Lowerer:
         return first + [
             branch
             for branch in others
-            if self._tree.resolve(branch).ways or kind in json_types(branch, self._tree)
+            if self._has_ways(branch) or kind in json_types(branch, self._tree)
         ]
+
+    def _has_ways(self, node: Node) -> bool:
+        """Whether a value of `node` may be sent as one of another type."""
+        node = self._tree.resolve(node)
+        if isinstance(node, UnionNode):
+            return any(self._has_ways(branch) for branch in node.branches)
+        return bool(node.ways)
 
 
 def _is_respelled(back: JsonValue, value: JsonValue) -> bool:

@@ -44,6 +44,8 @@ KNOWN: Final[dict[str, str]] = {
     "to invent one",
     "format": "formats are asserted, which the suite leaves open",
     "$ref": "nothing is ever fetched; a reference that leaves the document is refused",
+    "$dynamicRef": "one that means several schemas, depending on the way there, is refused",
+    "duration": "a number in a duration has at most six digits where it becomes a pattern",
     "false": "a schema that no value fits is refused",
 }
 """What departs by design: keyword, reason. The rest is told by the schema's own keyword."""
@@ -113,6 +115,8 @@ def problems(case: Case, dialect: str) -> Iterator[tuple[str, str, JsonValue]]:
 def _refusal(message: str, case: Case) -> str:
     if "is ever fetched" in message:
         return "$ref"
+    if "depending on the way there" in message:
+        return "$dynamicRef"
     if "no value fits" in message and not any(valid for _, valid in case.tests):
         return "false"
     return "refused"
@@ -122,16 +126,22 @@ def _of_valid(compiled: CompiledSchema, sent: Any, instance: JsonValue) -> tuple
     try:
         lowered = compiled.lower(instance)
     except SchemaError as error:
-        kind = "additionalProperties" if "no such key" in error.message else "lower"
-        kind = "type" if "which it cannot be" in error.message else kind
-        return kind, error.message
+        return _refused_value(error.message), error.message
     if json_key(compiled.lift(lowered)) != json_key(instance):
         return "lift", f"came back as {_text(compiled.lift(lowered))}"
     if not sent.is_valid(lowered):
         error = next(sent.iter_errors(lowered))
-        kind = "additionalProperties" if list(error.instance_path)[-1:] == ["key"] else "accept"
+        is_key = list(error.instance_path)[-1:] == ["key"] or "Additional prop" in error.message
+        kind = "additionalProperties" if is_key else "accept"
         return kind, f"{_text(lowered)} is not accepted: {error.message}"
     return None
+
+
+def _refused_value(message: str) -> str:
+    if "no such key" in message:
+        return "additionalProperties"
+    words = ("which it cannot be", "it is no object", "it is no list")
+    return "type" if any(each in message for each in words) else "lower"
 
 
 def _of_invalid(compiled: CompiledSchema, instance: JsonValue) -> tuple[str, str] | None:
