@@ -6,7 +6,6 @@ now and then (overlapping rules); whoever needs certainty filters with a validat
 
 from __future__ import annotations
 
-import datetime
 import json
 import re
 from decimal import Decimal
@@ -46,7 +45,6 @@ ANYTHING: st.SearchStrategy[Any] = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
     max_leaves=6,
 )
-_YEARS = datetime.timedelta(days=365 * 9999)
 _MOMENTS = {
     "date": st.dates().map(str),
     "date-time": st.one_of(
@@ -55,7 +53,7 @@ _MOMENTS = {
         st.datetimes().map(lambda moment: moment.isoformat() + "+02:00"),
     ),
     "time": st.times().map(str),
-    "duration": st.timedeltas(-_YEARS, _YEARS).map(
+    "duration": st.timedeltas().map(
         lambda span: TypeAdapter(type(span)).dump_python(span, mode="json")
     ),
     "uuid": st.uuids().map(str),

@@ -16,12 +16,13 @@ from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, FormatChecker
-from pydantic import ConfigDict, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from extractkit.errors import SchemaError
 from extractkit.paths import split
@@ -118,7 +119,7 @@ def without_null_defaults(document: Any, lifted: Any) -> Any:
 
 
 @ALL
-@budget(30)
+@budget(20)
 @given(data=st.data())
 def test_every_value_of_a_model_comes_back_and_is_admitted(
     dialect: str, data: st.DataObject
@@ -135,6 +136,8 @@ def test_every_value_of_a_model_comes_back_and_is_admitted(
         assert compiled.faults(lowered) == ()
         back = without_null_defaults(document, lifted) if unset else lifted
         assert same(back, document), (lifted, document)
+        if unset and _hangs_on_formats(compiled.user_schema):
+            continue
         adapter = TypeAdapter(target)
         assert dump(adapter, adapter.validate_json(json.dumps(lifted))) == dump(
             adapter, adapter.validate_json(json.dumps(document))
@@ -146,7 +149,6 @@ def test_every_value_of_a_model_comes_back_and_is_admitted(
 _KNOWN = pytest.mark.xfail(strict=True, reason="not mended yet")
 
 
-@_KNOWN
 @pytest.mark.parametrize("dialect", sorted({*DIALECTS} - {"json-schema"}))
 def test_a_duration_of_ten_thousand_years_is_admitted(dialect: str) -> None:
     compiled = compile_schema(dict[str, timedelta], dialect)
@@ -155,26 +157,53 @@ def test_a_duration_of_ten_thousand_years_is_admitted(dialect: str) -> None:
 
 
 @_KNOWN
+def test_legal_names_do_not_depend_on_the_order_of_fields() -> None:
+    recipe = Recipe((("a", (str, Field(alias=""))), ("b", (int, Field(alias="é")))), ConfigDict())
+    one, other = (compile_schema(recipe.build(order), "anthropic") for order in ([0, 1], [1, 0]))
+    assert one.schema["properties"] == other.schema["properties"]
+
+
+class _Ticket(BaseModel):
+    key: UUID
+    seat: int | None = None
+
+
+class _Note(BaseModel):
+    key: str
+    seat: int = 3
+    page: int | None = None
+
+
+@_KNOWN
+@pytest.mark.parametrize("dialect", ["anthropic", "anthropic-tool", "openai-strict"])
+def test_a_format_decides_between_alternatives(dialect: str) -> None:
+    compiled = compile_schema(dict[str, _Ticket | _Note], dialect)
+    document = {"a": {"key": "0"}}
+    lifted = compiled.lift(compiled.lower(document))
+    adapter = TypeAdapter(dict[str, _Ticket | _Note])
+    assert adapter.validate_python(lifted) == adapter.validate_python(document)
+
+
+def _hangs_on_formats(schema: Any) -> bool:
+    """Whether formats could decide between alternatives, so that the wrong one is taken."""
+    text = json.dumps(schema)
+    return '"anyOf"' in text and any(f'"format": "{name}"' in text for name in _UNJUDGED)
+
+
+_UNJUDGED = ("uuid", "ipv4", "uri", "duration", "binary")
+
+
 def test_a_closed_model_without_fields_is_inside_outlines_core() -> None:
     model = Recipe((), ConfigDict(extra="forbid")).build()
     assert violations("outlines-core", compile_schema(model, "outlines-core").schema) == []
 
 
-def _has_closed_empty_object(schema: Any) -> bool:
-    if isinstance(schema, dict):
-        if schema.get("additionalProperties") is False and not schema.get("properties"):
-            return True
-        return any(map(_has_closed_empty_object, schema.values()))
-    return isinstance(schema, list) and any(map(_has_closed_empty_object, schema))
-
-
 @ALL
-@budget(40)
+@budget(25)
 @given(target=models())
 def test_what_is_sent_is_valid_and_inside_its_dialect(dialect: str, target: Any) -> None:
     compiled = compiled_or_refused(target, dialect)
     Draft202012Validator.check_schema(compiled.schema)
-    assume(dialect != "outlines-core" or not _has_closed_empty_object(compiled.schema))
     assert violations(dialect, compiled.schema) == []
 
 
@@ -189,7 +218,7 @@ def _orders(draw: st.DrawFn) -> tuple[Recipe, list[int]]:
 
 
 @ALL
-@budget(30)
+@budget(20)
 @given(case=_orders())
 def test_permuting_fields_permutes_nothing_else(
     dialect: str, case: tuple[Recipe, list[int]]
@@ -201,6 +230,8 @@ def test_permuting_fields_permutes_nothing_else(
     other = compiled_or_refused(recipe.build(order), dialect)
     # Where a target counts, the first fields get what there is.
     assume(not any(item.after.startswith(_SPENT) for item in one.rewritten))
+    # Of names that become one, the first one met keeps it.
+    assume(not any(re.fullmatch(r'the key ".*_\d+"', item.after) for item in one.rewritten))
     assert _but_words(one.schema.get("$defs", {})) == _but_words(other.schema.get("$defs", {}))
     assert one.schema.get("properties", {}) == other.schema.get("properties", {})
     assert _but_words(one.schema) == _but_words(other.schema)
@@ -235,7 +266,7 @@ def _but_order(compiled: CompiledSchema) -> set[Any]:
 
 
 @ALL
-@budget(30)
+@budget(20)
 @given(recipe=recipes())
 def test_properties_stand_in_declared_order_after_reasoning(dialect: str, recipe: Recipe) -> None:
     model = recipe.build()
@@ -331,7 +362,7 @@ def _is_told(error: Any, compiled: CompiledSchema) -> bool:
 
 
 @ALL
-@budget(30)
+@budget(20)
 @given(data=st.data())
 def test_an_answer_that_fits_comes_back_as_a_value_or_its_flaw_is_told(
     dialect: str, data: st.DataObject
@@ -371,7 +402,7 @@ ODD = ANYTHING | st.sampled_from(
 
 
 @ALL
-@budget(30)
+@budget(20)
 @given(data=st.data())
 def test_lifting_never_fails_whatever_comes(dialect: str, data: st.DataObject) -> None:
     target = data.draw(models())
@@ -402,7 +433,7 @@ def with_another_key(draw: st.DrawFn, document: Any) -> Any:
 
 
 @ALL
-@budget(30)
+@budget(20)
 @given(data=st.data())
 def test_no_key_is_lost_without_a_word(dialect: str, data: st.DataObject) -> None:
     target = data.draw(models())
@@ -421,7 +452,7 @@ def test_no_key_is_lost_without_a_word(dialect: str, data: st.DataObject) -> Non
 
 
 @ALL
-@budget(30)
+@budget(20)
 @given(data=st.data())
 def test_lowering_anything_is_refused_in_words_or_undone(dialect: str, data: st.DataObject) -> None:
     target = data.draw(models())
@@ -447,7 +478,7 @@ def test_lowering_anything_is_refused_in_words_or_undone(dialect: str, data: st.
 _counted: dict[str, list[bool]] = {}
 
 
-@budget(80)
+@budget(60)
 @given(target=models())
 def _count(target: Any) -> None:
     for dialect in DIALECTS:
