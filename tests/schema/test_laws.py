@@ -99,13 +99,13 @@ def pairs(draw: st.DrawFn, depth: int = 3) -> tuple[Any, st.SearchStrategy[Any]]
 
 
 def _is_not_mended(branches: list[Any]) -> bool:
-    """Whether alternatives are those of the two cases that are expected to fail below."""
-    shorter = any("maxLength" in branch or "not" in branch for branch in branches)
-    labels = any(isinstance(branch.get("const"), dict) for branch in branches) or any(
-        isinstance(value, list | dict) for branch in branches for value in branch.get("enum", ())
+    """Whether a text and a label are told apart by a keyword only, which is expected to fail."""
+    text = json.dumps(branches)
+    shorter = '"maxLength"' in text or '"not"' in text
+    labels = any(
+        f'"{name}": {start}' in text for name in ("const", "enum") for start in ("{", "[[")
     )
-    nested = any({"anyOf", "oneOf", "allOf"} & branch.keys() for branch in branches)
-    return nested or (shorter and labels)
+    return shorter and labels
 
 
 @st.composite
@@ -176,7 +176,7 @@ def cases(draw: st.DrawFn) -> tuple[Any, Any]:
     return {**schema, "$defs": DEFINITIONS}, draw(values)
 
 
-RELAXED = budget(40)
+RELAXED = budget(30)
 
 
 @pytest.mark.parametrize("dialect", sorted(DIALECTS))
@@ -201,7 +201,6 @@ _ONE = {"type": "array", "prefixItems": [{"type": "string"}], "minItems": 1, "ma
 
 
 @_HOSTED
-@_KNOWN
 def test_a_value_of_alternatives_inside_alternatives_is_lowered(dialect: str) -> None:
     inner = {"anyOf": [{"type": "integer"}, _ONE]}
     compiled = compile_schema({"oneOf": [{"type": "boolean"}, inner]}, dialect)
@@ -216,7 +215,7 @@ def test_alternatives_that_only_an_unsent_keyword_tells_apart_are_lowered(dialec
     assert compiled.lift(compiled.lower({"a": [1, None]})) == {"a": [1, None]}
 
 
-@budget(30)
+@budget(20)
 @given(case=cases())
 def test_the_engine_admits_what_is_sent(case: tuple[Any, Any]) -> None:
     schema, value = case
@@ -228,7 +227,7 @@ def test_the_engine_admits_what_is_sent(case: tuple[Any, Any]) -> None:
     assert jsonschema.Draft202012Validator(compiled.schema).is_valid(small.minimal)
 
 
-@budget(30)
+@budget(20)
 @given(case=cases())
 def test_compiling_is_deterministic_and_losses_point_into_the_users_document(
     case: tuple[Any, Any],
@@ -285,7 +284,7 @@ KEEP_ABSENCE = ("json-schema", "llguidance", "outlines-core")
 
 
 @pytest.mark.parametrize("dialect", sorted(DIALECTS))
-@budget(30)
+@budget(20)
 @given(case=models())
 def test_every_instance_of_a_model_comes_back(
     dialect: str, case: tuple[type[BaseModel], BaseModel]

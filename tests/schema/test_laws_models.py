@@ -119,7 +119,7 @@ def without_null_defaults(document: Any, lifted: Any) -> Any:
 
 
 @ALL
-@budget(20)
+@budget(15)
 @given(data=st.data())
 def test_every_value_of_a_model_comes_back_and_is_admitted(
     dialect: str, data: st.DataObject
@@ -199,7 +199,7 @@ def test_a_closed_model_without_fields_is_inside_outlines_core() -> None:
 
 
 @ALL
-@budget(25)
+@budget(20)
 @given(target=models())
 def test_what_is_sent_is_valid_and_inside_its_dialect(dialect: str, target: Any) -> None:
     compiled = compiled_or_refused(target, dialect)
@@ -218,7 +218,7 @@ def _orders(draw: st.DrawFn) -> tuple[Recipe, list[int]]:
 
 
 @ALL
-@budget(20)
+@budget(15)
 @given(case=_orders())
 def test_permuting_fields_permutes_nothing_else(
     dialect: str, case: tuple[Recipe, list[int]]
@@ -266,7 +266,7 @@ def _but_order(compiled: CompiledSchema) -> set[Any]:
 
 
 @ALL
-@budget(20)
+@budget(15)
 @given(recipe=recipes())
 def test_properties_stand_in_declared_order_after_reasoning(dialect: str, recipe: Recipe) -> None:
     model = recipe.build()
@@ -288,7 +288,7 @@ def test_properties_stand_in_declared_order_after_reasoning(dialect: str, recipe
 
 
 @ALL
-@budget(20)
+@budget(15)
 @given(recipe=recipes())
 def test_compiling_equal_classes_gives_equal_bytes(dialect: str, recipe: Recipe) -> None:
     one = compiled_or_refused(recipe.build(), dialect)
@@ -362,7 +362,7 @@ def _is_told(error: Any, compiled: CompiledSchema) -> bool:
 
 
 @ALL
-@budget(20)
+@budget(15)
 @given(data=st.data())
 def test_an_answer_that_fits_comes_back_as_a_value_or_its_flaw_is_told(
     dialect: str, data: st.DataObject
@@ -402,7 +402,7 @@ ODD = ANYTHING | st.sampled_from(
 
 
 @ALL
-@budget(20)
+@budget(15)
 @given(data=st.data())
 def test_lifting_never_fails_whatever_comes(dialect: str, data: st.DataObject) -> None:
     target = data.draw(models())
@@ -433,7 +433,7 @@ def with_another_key(draw: st.DrawFn, document: Any) -> Any:
 
 
 @ALL
-@budget(20)
+@budget(15)
 @given(data=st.data())
 def test_no_key_is_lost_without_a_word(dialect: str, data: st.DataObject) -> None:
     target = data.draw(models())
@@ -452,7 +452,7 @@ def test_no_key_is_lost_without_a_word(dialect: str, data: st.DataObject) -> Non
 
 
 @ALL
-@budget(20)
+@budget(15)
 @given(data=st.data())
 def test_lowering_anything_is_refused_in_words_or_undone(dialect: str, data: st.DataObject) -> None:
     target = data.draw(models())
@@ -478,7 +478,7 @@ def test_lowering_anything_is_refused_in_words_or_undone(dialect: str, data: st.
 _counted: dict[str, list[bool]] = {}
 
 
-@budget(60)
+@budget(50)
 @given(target=models())
 def _count(target: Any) -> None:
     for dialect in DIALECTS:
