@@ -53,7 +53,7 @@ def _write(node: Node, dialect: Dialect) -> JsonValue:
     if node.description:
         body["description"] = node.description
     body.update((key, node.notes[key]) for key in node.notes if key in dialect.annotations)
-    body.update(node.rest)
+    body.update((key, value) for key, value in node.rest.items() if key not in body)
     return body
 
 

@@ -44,6 +44,7 @@ KNOWN: Final[dict[str, str]] = {
     "to invent one",
     "format": "formats are asserted, which the suite leaves open",
     "$ref": "nothing is ever fetched; a reference that leaves the document is refused",
+    "$schema": "a part that names another draft than the document around it is refused",
     "$dynamicRef": "one that means several schemas, depending on the way there, is refused",
     "duration": "a number in a duration has at most six digits where it becomes a pattern",
     "false": "a schema that no value fits is refused",
@@ -115,6 +116,8 @@ def problems(case: Case, dialect: str) -> Iterator[tuple[str, str, JsonValue]]:
 def _refusal(message: str, case: Case) -> str:
     if "is ever fetched" in message:
         return "$ref"
+    if "names another draft" in message:
+        return "$schema"
     if "depending on the way there" in message:
         return "$dynamicRef"
     if "no value fits" in message and not any(valid for _, valid in case.tests):
