@@ -377,7 +377,10 @@ def test_an_answer_that_fits_comes_back_as_a_value_or_its_flaw_is_told(
             event("faults")
             continue
         event("all enforced" if not compiled.unenforced else "some unenforced")
-        if not compiled.unenforced and dialect != "json-schema":
+        # JSON Schema alone tells nothing of Pydantic's rules; no Decimal has such an exponent.
+        if compiled.unenforced or dialect == "json-schema":
+            event("only its JSON Schema is asked")
+        elif not re.search(r"[eE][+-]?[0-9]{18}", json.dumps(wire)):
             TypeAdapter(target).validate_json(json.dumps(lifted))
         validator = Draft202012Validator(compiled.user_schema, format_checker=FORMATS)
         untold = [error for error in validator.iter_errors(lifted) if not _is_told(error, compiled)]
