@@ -56,7 +56,8 @@ class Dialect:
         formats: Values of `format` that it enforces; None: every one is passed on.
         annotations: Annotations that are sent beside `description`.
         patterns: Regular expressions that it takes: "any", "linear" (no look-around, no
-            back-reference, anchors at the edges only) or "anchored" (linear, both ends anchored).
+            back-reference, anchors at the edges only), "plain" (linear, and made of quantifiers,
+            classes and groups alone) or "anchored" (linear, both ends anchored).
         largest_number: Bounds of numbers beyond this are refused; None: there is no such limit.
         largest_repeat: Counted repetitions in a pattern go so far; None: there is no limit.
         largest_min_items: `minItems` goes so far; None: there is no limit.
@@ -83,7 +84,7 @@ class Dialect:
     keywords: frozenset[str] | None = None
     formats: frozenset[str] | None = None
     annotations: frozenset[str] = frozenset()
-    patterns: Literal["any", "linear", "anchored"] = "any"
+    patterns: Literal["any", "linear", "plain", "anchored"] = "any"
     largest_number: int | None = None
     largest_repeat: int | None = None
     largest_min_items: int | None = None
@@ -133,9 +134,9 @@ _HOSTED_LOWERINGS = (
     ("keys", "objects", "tuples", "maps"),
     ("choices", "texts", "untyped"),
     ("required", "names"),
+    ("reasoning", "losses"),
     ("alternatives",),
     ("roots",),
-    ("reasoning", "losses"),
     ("spread",),
     ("refs",),
 )
@@ -197,7 +198,7 @@ _ANTHROPIC = Dialect(
         }
     ),
     formats=_MOMENTS | {"uri"},
-    patterns="linear",
+    patterns="plain",
     largest_repeat=64,
     largest_min_items=1,
     open_objects=False,
@@ -224,7 +225,7 @@ DIALECTS: Final[Mapping[str, Dialect]] = MappingProxyType(
             name="json-schema",
             date="2026-11-30",
             sources=("https://json-schema.org/draft/2020-12",),
-            lowerings=(("reasoning",),),
+            lowerings=(("reasoning", "losses"),),
             annotations=frozenset({"default", "deprecated", "examples", "title"}),
         ),
         "llguidance": Dialect(

@@ -12,7 +12,7 @@ from math import isfinite
 from typing import Final
 
 from extractkit.errors import SchemaError
-from extractkit.paths import JsonValue, Pointer, join
+from extractkit.paths import JsonValue, Pointer, is_array, is_object, join
 from extractkit.schema.plain import parts_of
 
 __all__ = ["MAX_CHOICE_CHARS", "check_extent", "fault_of_choices"]
@@ -48,10 +48,10 @@ def check_extent(schema: JsonValue) -> None:
                     'it stands; write what repeats once, under "$defs", and refer to it',
                     pointer="",
                 )
-            if isinstance(part, dict):
+            if is_object(part):
                 if not _are_fine(part, below, keys=True) or not _are_fine(part.values(), below):
                     raise _first_fault(schema)
-            elif not _are_fine(part, below):
+            elif is_array(part) and not _are_fine(part, below):
                 raise _first_fault(schema)
         if not below:
             return
@@ -62,7 +62,7 @@ def check_extent(schema: JsonValue) -> None:
 def _are_fine(values: Iterable[JsonValue], below: list[JsonValue], *, keys: bool = False) -> bool:
     """Whether each of `values` can stand in JSON; containers are put into `below`, unread."""
     for value in values:
-        kind = type(value)
+        kind: type[object] = type(value)
         if kind is str:
             if value.isascii():
                 continue
@@ -104,19 +104,20 @@ def _fault(value: object) -> str:
 def _first_fault(schema: JsonValue) -> SchemaError:
     """Return the error for the first part that is at fault; there is one."""
     pending: list[tuple[JsonValue, tuple[str, ...]]] = [(schema, ())]
+    path: tuple[str, ...] = ()
     while pending:
         value, path = pending.pop()
         if len(path) > _MAX_DEPTH:
             break
         if why := _fault(value):
             return _at(path, why)
-        for key, item in parts_of(value):
-            if isinstance(value, dict) and not isinstance(key, str):
-                why = f"found the key {key!r:.60}, expected plain JSON (dict with str keys)"
-                return _at(path, why)
+        keys: list[object] = list(value) if is_object(value) else []
+        for key in keys:
+            if not isinstance(key, str):
+                return _at(path, f"found the key {key!r:.60}, expected plain JSON (str keys)")
             if why := _fault(key):
                 return _at(path, why)
-            pending.append((item, (*path, str(key))))
+        pending.extend((item, (*path, str(key))) for key, item in parts_of(value))
     return SchemaError(
         f"the JSON Schema is nested deeper than {_MAX_DEPTH} levels, or holds itself; write "
         'nested parts as "$defs" and refer to them',

@@ -95,10 +95,7 @@ class Rewriter:
             pairs = keywords.mapping(key).items()
             return {key: {name: keywords.keys(needed, key) for name, needed in pairs}}
         if key == "items" and is_array(value):
-            prefix = {"prefixItems": self._list(keywords, "items")} if value else {}
-            if "additionalItems" not in keywords.schema:
-                return prefix
-            return {**prefix, "items": self._part(keywords.schema["additionalItems"], keywords)}
+            return self._positions(keywords, value)
         if key in NAMED_SCHEMAS:
             pairs = keywords.mapping(key).items()
             return {key: {name: self._part(part, keywords) for name, part in pairs}}
@@ -108,6 +105,13 @@ class Rewriter:
             return {key: self._part(value, keywords)}
         keywords.check(key)
         return {key: value}
+
+    def _positions(self, keywords: Keywords, listed: list[JsonValue]) -> JsonObject:
+        """Return the two keywords that a list under `items` became after 2019-09."""
+        prefix = {"prefixItems": self._list(keywords, "items")} if listed else {}
+        if "additionalItems" not in keywords.schema:
+            return prefix
+        return {**prefix, "items": self._part(keywords.schema["additionalItems"], keywords)}
 
     def _part(self, value: JsonValue, keywords: Keywords) -> JsonValue:
         return self.schema(value, keywords.at, keywords.base)

@@ -7,7 +7,10 @@ branches exclude each other. It is not the judge of an answer; `checks` is.
 from __future__ import annotations
 
 import datetime
+import ipaddress
 import re
+import uuid
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
@@ -135,10 +138,13 @@ def is_found(pattern: str, value: str) -> bool:
     return compiled is None or compiled.search(value) is not None
 
 
-_FORMATS: Final = {
+_FORMATS: Final[dict[str, Callable[[str], object]]] = {
     "date": datetime.date.fromisoformat,
     "date-time": datetime.datetime.fromisoformat,
     "time": datetime.time.fromisoformat,
+    "uuid": uuid.UUID,
+    "ipv4": ipaddress.IPv4Address,
+    "ipv6": ipaddress.IPv6Address,
 }
 
 

@@ -49,8 +49,12 @@ EXAMPLES: Final = {
 """A short text of each format."""
 
 
+_LONGEST: Final = 65_536
+"""Characters of the longest document that counts as one; nothing writes more to begin with."""
+
+
 class _NoneError(Exception):
-    """There is no document yet, or none at all."""
+    """There is no document yet, or none at all, or only one of more than 65,536 characters."""
 
 
 def shortest_document(tree: SchemaTree) -> JsonValue:
@@ -66,8 +70,9 @@ def shortest_document(tree: SchemaTree) -> JsonValue:
         return finder.find()
     except _NoneError:
         raise SchemaError(
-            "(root): no finite document fits the schema; it asks for itself without end, or for "
-            "a value that cannot be",
+            "(root): no finite document fits the schema, or none below "
+            f"{_LONGEST:,} characters; it asks for itself without end, for a value that cannot "
+            "be, or for far too many",
             pointer="",
         ) from None
 
@@ -104,7 +109,10 @@ class _Finder:
                     value = self._of(node)
                 except _NoneError:
                     continue
-                if name not in self._known or _length(value) < _length(self._known[name]):
+                length = _length(value)
+                if length > _LONGEST:
+                    continue
+                if name not in self._known or length < _length(self._known[name]):
                     self._known[name] = value
                     changed = True
         return self._of(self._tree.root)
@@ -136,13 +144,13 @@ class _Finder:
         return min(fitting or found, key=_length)
 
     def _list(self, node: ArrayNode) -> JsonValue:
+        _check_count(node.min_items, node.max_items)
         nodes = [*node.prefix[: node.min_items]]
         nodes += [node.items] * (node.min_items - len(nodes))
-        if node.max_items is not None and node.max_items < node.min_items:
-            raise _NoneError
         return [self._of(part) for part in nodes]
 
     def _object(self, node: ObjectNode) -> JsonValue:
+        _check_count(node.min_properties, None)
         found = {prop.name: self._of(prop.node) for prop in node.properties if prop.required}
         for prop in node.properties:
             if len(found) >= node.min_properties:
@@ -155,6 +163,11 @@ class _Finder:
         if node.max_properties is not None and len(found) > node.max_properties:
             raise _NoneError
         return found
+
+
+def _check_count(least: int, most: int | None) -> None:
+    if least > (_LONGEST if most is None else min(most, _LONGEST)):
+        raise _NoneError
 
 
 def _none(_: Node) -> JsonValue:
@@ -203,8 +216,7 @@ def _text(node: StringNode) -> JsonValue:
         parsed = parse(node.pattern)
         text = parsed.shortest if parsed else text
         shortest = len(text) if parsed else 0
-    if node.max_length is not None and max(node.min_length, shortest) > node.max_length:
-        raise _NoneError
+    _check_count(max(node.min_length, shortest), node.max_length)
     return text + "a" * (node.min_length - len(text))
 
 

@@ -70,6 +70,8 @@ def escape(text: str) -> str:
 
 
 _META: Final = frozenset("\\^$.|?*+()[]{}/-&~#")
+_LONGEST: Final = 65_536
+"""Characters of the longest text that an expression may ask for."""
 _CLASS_SAMPLES: Final = {"d": "0", "w": "a", "s": " ", "D": "a", "W": " ", "S": "a"}
 _CONTROLS: Final = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v"}
 
@@ -184,6 +186,8 @@ class _Reader:
         elif self._peek() in ("+", "*", "{"):
             raise _NotLinearError
         self.nested = self.nested or (high is None and piece.longest is None)
+        if low * len(piece.text) > _LONGEST:
+            raise _NotLinearError  # no engine counts so far
         longest = None if high is None or piece.longest is None else high * piece.longest
         return _Piece(text=piece.text * low, longest=0 if high == 0 else longest)
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 
 from extractkit.errors import SchemaError
 from extractkit.paths import Pointer, is_object
@@ -21,10 +22,13 @@ from extractkit.schema.nodes import (
 )
 from extractkit.schema.plain import parts_of
 
-__all__ = ["find_places", "reachable", "refuse_empty_cycles"]
+__all__ = ["find_places", "reachable", "refuse_endless"]
 
 _PLACES_PER_DEFINITION = 16
 """Shared definitions can stand at very many places; the first of them are told."""
+
+_MOST_PARTS = 10_000
+"""More alternatives of one place than this would be walked for each value."""
 
 
 def find_places(tree: SchemaTree) -> dict[str, tuple[Pointer, ...]]:
@@ -75,33 +79,56 @@ def _kept_names(node: Node) -> set[str]:
     return names
 
 
-def refuse_empty_cycles(tree: SchemaTree) -> None:
-    """Check that no definition refers to itself without a step into a list or an object.
+def refuse_endless(tree: SchemaTree) -> None:
+    """Check that each place means something, and not too much to be looked at.
 
     Raises:
-        SchemaError: If one does; such a definition says nothing and never ends.
+        SchemaError: If a definition refers to itself without a step into a list or an object:
+            it says nothing and never ends. Or if the alternatives and parts of one place, with
+            all references followed, are more than 10,000.
     """
-    ahead = {name: _same_place(node) for name, node in tree.definitions.items()}
-    state: dict[str, int] = {}
-    for start in ahead:
-        pending: list[tuple[str, bool]] = [(start, False)]
-        while pending:
-            name, leaving = pending.pop()
-            if leaving:
-                state[name] = 2
-            elif state.get(name) == 1:
-                continue
-            elif state.get(name) is None:
-                state[name] = 1
-                pending.append((name, True))
-                for target in ahead[name]:
-                    if state.get(target) == 1:
-                        raise SchemaError(
-                            f'the definition "{target}" refers to itself without a step into a '
-                            "list or an object, so it never ends; say what it holds",
-                            pointer=tree.places.get(target, ("",))[0],
-                        )
-                    pending.append((target, False))
+    counts: dict[str, int] = {}
+    for name in tree.definitions:
+        _count_parts(name, tree, counts)
+    _check_width(_width(tree.root, counts), "", tree)
+
+
+def _count_parts(start: str, tree: SchemaTree, counts: dict[str, int]) -> None:
+    """Note how many nodes a document at the place of a definition is held against."""
+    pending = [start]
+    entered: set[str] = set()
+    while pending:
+        name = pending[-1]
+        ahead = [target for target in _same_place(tree.definitions[name]) if target not in counts]
+        if name in counts or (name in entered and not ahead):
+            pending.pop()
+            if name not in counts:
+                counts[name] = _width(tree.definitions[name], counts)
+                _check_width(counts[name], name, tree)
+            continue
+        entered.add(name)
+        for target in ahead:
+            if target in entered:
+                raise SchemaError(
+                    f'the definition "{target}" refers to itself without a step into a '
+                    "list or an object, so it never ends; say what it holds",
+                    pointer=tree.places.get(target, ("",))[0],
+                )
+        pending.append(ahead[0])
+
+
+def _width(node: Node, counts: Mapping[str, int]) -> int:
+    return 1 + sum(counts[name] for name in _same_place(node))
+
+
+def _check_width(width: int, name: str, tree: SchemaTree) -> None:
+    if width > _MOST_PARTS:
+        place = tree.places.get(name, ("",))[0] if name else ""
+        raise SchemaError(
+            f"{place or '(root)'}: the alternatives here are more than {_MOST_PARTS:,} with all "
+            "references followed; write what repeats as one alternative",
+            pointer=place,
+        )
 
 
 def _same_place(node: Node) -> list[str]:

@@ -37,7 +37,7 @@ from extractkit.schema.nodes import (
     StringNode,
     UnionNode,
 )
-from extractkit.schema.places import find_places, refuse_empty_cycles
+from extractkit.schema.places import find_places, refuse_endless
 from extractkit.schema.plain import json_key, parts_of
 from extractkit.schema.references import REFERENCES
 from extractkit.schema.resources import Resource
@@ -45,7 +45,8 @@ from extractkit.schema.resources import Resource
 __all__ = ["read"]
 
 _Role: TypeAlias = Literal[
-    "note", "rest", "fact", "number", "string", "array", "object", "reference", "union", "whole"
+    "note", "rest", "fact", "name", "named", "number", "string", "array", "object", "reference",
+    "union",
 ]
 _ROLES: Final[Mapping[str, _Role]] = {
     **dict.fromkeys(
@@ -63,6 +64,8 @@ _ROLES: Final[Mapping[str, _Role]] = {
         ),
         "rest",
     ),
+    **dict.fromkeys(("$anchor", "$dynamicAnchor", "$id", "id"), "name"),
+    **dict.fromkeys(("$defs", "definitions"), "named"),
     **dict.fromkeys(
         ("description", "x-extractkit-mark", "x-extractkit-beyond", "x-extractkit-invalid"), "fact"
     ),
@@ -143,7 +146,7 @@ class _Reader:
             definitions={name: node for name, node in self._definitions.items() if node},
         )
         tree = replace(tree, places=find_places(tree))
-        refuse_empty_cycles(tree)
+        refuse_endless(tree)
         return tree
 
     def _node(self, schema: JsonValue, at: Pointer) -> Node:

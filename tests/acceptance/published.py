@@ -197,7 +197,8 @@ def _show(title: str, dialect: str, found: Tally, total: int) -> None:
     print(
         f"{dialect:<15} {found.compiled:>4} of {total} compile, {sum(found.refused.values())} "
         f"refused, {len(found.crashed)} crashed; types enforced at {share:.1%} of {found.leaves:,} "
-        f"leaves; slowest {found.slowest * 1000:.0f} ms; outside the dialect {len(found.outside)}; more than the engine bears {len(found.beyond)}"
+        f"leaves; slowest {found.slowest * 1000:.0f} ms; outside the dialect {len(found.outside)}; "
+        f"more than the engine bears {len(found.beyond)}"
     )
     for reason, count in found.refused.most_common(5):
         print(f"    {count} refused: {found.shown[reason]:.160}")

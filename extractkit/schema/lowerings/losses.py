@@ -50,6 +50,7 @@ _FIELDS: Final[Mapping[str, tuple[str, Any]]] = {
 }
 
 
+_NOT_PLAIN: Final = ("\\p", "\\P", "(?i", "(?s", "(?m", "(?x", "(?P", "(?<")
 _FIELDS_OF: Final[Mapping[type[Node], tuple[str, ...]]] = {
     NumberNode: ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
     StringNode: ("minLength", "maxLength"),
@@ -121,6 +122,8 @@ def _fields(node: Node, scope: Scope) -> Node:
 
 def _can_intersect(node: AllOfNode, scope: Scope) -> bool:
     """Whether the engine surely intersects these parts by itself: it does so with scalars."""
+    if scope.dialect.keywords is None:
+        return True
     scalars = StringNode | NumberNode
     return scope.dialect.enforces("allOf") and all(isinstance(p, scalars) for p in node.parts)
 
@@ -158,6 +161,8 @@ def _unfit(pattern: str | None, scope: Scope) -> str:
         return "the expression is not linear (look-around, back-reference, \\b or the like)"
     if kind == "anchored" and not parsed.is_anchored:
         return "the expression is not anchored with ^ and $, and the engine takes it as if it were"
+    if kind == "plain" and any(sign in pattern for sign in _NOT_PLAIN):
+        return f"{scope.dialect.name} takes quantifiers, classes and groups only"
     most = scope.dialect.largest_repeat
     if most is not None and parsed.largest_count > most:
         return f"{scope.dialect.name} does not count repetitions beyond {most}"
@@ -188,6 +193,8 @@ def _without_plain(node: Node) -> Node:
             if prop.required or not isinstance(prop.node, NeverNode)
         )
         return node if len(possible) == len(node.properties) else replace(node, properties=possible)
+    if isinstance(node, ArrayNode) and "items" in node.rest:
+        node = replace(node, rest={k: v for k, v in node.rest.items() if k != "items"})
     if isinstance(node, ArrayNode) and isinstance(node.items, NeverNode) and not node.prefix:
         return replace(node, items=AnyNode(pointer=node.items.pointer), max_items=0)
     return node

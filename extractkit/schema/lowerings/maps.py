@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
 from extractkit.paths import JsonObject, JsonValue, is_array, is_object, join
+from extractkit.schema.match import is_found
 from extractkit.schema.nodes import (
     ArrayNode,
     NeverNode,
@@ -39,18 +40,26 @@ _OTHERS: Final = "additional_properties"
 
 @dataclass(frozen=True, slots=True)
 class Entries(Way):
-    """A map as a list of entries."""
+    """A map as a list of entries.
 
+    Attributes:
+        patterns: What keys must fit; empty where there is no such rule.
+    """
+
+    patterns: tuple[str, ...] = ()
     lifts: ClassVar[bool] = True
 
     def lower_value(self, value: JsonValue) -> JsonValue:
         """Return the entries of an object, in its order.
 
         Raises:
-            ValueError: If it is no object.
+            ValueError: If it is no object, or a key fits none of the patterns.
         """
         if not is_object(value):
             raise ValueError("it is no object")
+        for key in value:
+            if self.patterns and not any(is_found(pattern, key) for pattern in self.patterns):
+                raise ValueError(f"the schema that is sent has no such key as {key!r}")
         return [{_KEY: key, _VALUE: item} for key, item in value.items()]
 
     def lift(self, value: JsonValue, told: list[str]) -> JsonValue:
@@ -174,7 +183,8 @@ def _entries(node: ObjectNode, scope: Scope) -> ArrayNode:
                 node, "patternProperties", "a key that fits an expression can be written as another"
             )
     items = kinds[0] if len(kinds) == 1 else UnionNode(pointer=at, branches=tuple(kinds))
-    return ArrayNode(pointer=node.pointer, items=items, ways=(Entries(),))
+    patterns = tuple(pattern for pattern, _ in node.patterns) if node.is_closed else ()
+    return ArrayNode(pointer=node.pointer, items=items, ways=(Entries(patterns),))
 
 
 def _entry(key: Node, value: Node) -> Node:

@@ -4,11 +4,12 @@
 |---|---|---|
 | a key with other characters, too long, or empty | a legal one, unlike all others | the key |
 
-The legal one keeps what it can of the user's spelling, and depends on the object alone.
+The legal one keeps what it can of the user's spelling, and ends in a digest of it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -86,4 +87,6 @@ def lower(node: Node, scope: Scope) -> Node:
 
 
 def _legal(key: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_.-]+", "_", key).strip("_")[:_KEPT] or "key"
+    """Return a name that hangs on the key alone, not on those beside it."""
+    stem = re.sub(r"[^A-Za-z0-9_.-]+", "_", key).strip("_")[:_KEPT] or "key"
+    return f"{stem}_{hashlib.sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:6]}"

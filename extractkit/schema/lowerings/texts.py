@@ -66,7 +66,7 @@ DATE_PATTERNS: Final[Mapping[tuple[str, str], str]] = {
 DECIMAL: Final = r"^[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,4})?$"
 """The texts that a Decimal is written as."""
 
-_ANY_DECIMAL: Final = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
+_ANY_DECIMAL: Final = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?$"
 """The same without a limit, for targets on which no answer can run away by it."""
 
 _FORMATS: Final = {pattern: name for (name, _), pattern in DATE_PATTERNS.items()} | {
