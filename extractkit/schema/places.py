@@ -100,7 +100,7 @@ def _count_parts(start: str, tree: SchemaTree, counts: dict[str, int]) -> None:
     while pending:
         name = pending[-1]
         ahead = [target for target in _same_place(tree.definitions[name]) if target not in counts]
-        if name in counts or (name in entered and not ahead):
+        if name in counts or not ahead:
             pending.pop()
             if name not in counts:
                 counts[name] = _width(tree.definitions[name], counts)
