@@ -59,12 +59,12 @@ def check_extent(schema: JsonValue) -> None:
     raise _first_fault(schema)
 
 
-def _are_fine(values: Iterable[JsonValue], below: list[JsonValue], *, keys: bool = False) -> bool:
+def _are_fine(values: Iterable[object], below: list[JsonValue], *, keys: bool = False) -> bool:
     """Whether each of `values` can stand in JSON; containers are put into `below`, unread."""
     for value in values:
-        kind: type[object] = type(value)
-        if kind is str:
-            if value.isascii():
+        kind = type(value)
+        if isinstance(value, str):
+            if kind is str and value.isascii():
                 continue
         elif keys:
             return False

@@ -145,9 +145,13 @@ class _Finder:
 
     def _list(self, node: ArrayNode) -> JsonValue:
         _check_count(node.min_items, node.max_items)
-        nodes = [*node.prefix[: node.min_items]]
-        nodes += [node.items] * (node.min_items - len(nodes))
-        return [self._of(part) for part in nodes]
+        found = [self._of(part) for part in node.prefix[: node.min_items]]
+        more = node.min_items - len(found)
+        if more > 0:
+            item = self._of(node.items)
+            _check_count(more * _length(item), None)
+            found += [item] * more
+        return _checked(found)
 
     def _object(self, node: ObjectNode) -> JsonValue:
         _check_count(node.min_properties, None)
@@ -162,12 +166,19 @@ class _Finder:
             found[_key(pattern, count)] = self._of(value)
         if node.max_properties is not None and len(found) > node.max_properties:
             raise _NoneError
+        _checked([*found.values()])
         return found
 
 
 def _check_count(least: int, most: int | None) -> None:
     if least > (_LONGEST if most is None else min(most, _LONGEST)):
         raise _NoneError
+
+
+def _checked(values: list[JsonValue]) -> list[JsonValue]:
+    """Return `values`, which together are short enough; each by itself is."""
+    _check_count(sum(_length(value) for value in values if isinstance(value, dict | list)), None)
+    return values
 
 
 def _none(_: Node) -> JsonValue:

@@ -45,13 +45,22 @@ from extractkit.schema.resources import Resource
 __all__ = ["read"]
 
 _Role: TypeAlias = Literal[
-    "note", "rest", "fact", "name", "named", "number", "string", "array", "object", "reference",
+    "note",
+    "rest",
+    "fact",
+    "name",
+    "named",
+    "number",
+    "string",
+    "array",
+    "object",
+    "reference",
     "union",
 ]
 _ROLES: Final[Mapping[str, _Role]] = {
     **dict.fromkeys(
         (
-            "$comment", "contentEncoding", "contentMediaType", "contentSchema", "default",
+            "contentEncoding", "contentMediaType", "contentSchema", "default",
             "deprecated", "discriminator", "example", "examples", "readOnly", "title", "writeOnly",
         ),
         "note",
@@ -64,7 +73,7 @@ _ROLES: Final[Mapping[str, _Role]] = {
         ),
         "rest",
     ),
-    **dict.fromkeys(("$anchor", "$dynamicAnchor", "$id", "id"), "name"),
+    **dict.fromkeys(("$anchor", "$comment", "$dynamicAnchor", "$id"), "name"),
     **dict.fromkeys(("$defs", "definitions"), "named"),
     **dict.fromkeys(
         ("description", "x-extractkit-mark", "x-extractkit-beyond", "x-extractkit-invalid"), "fact"
@@ -197,6 +206,10 @@ class _Reader:
             meta["rest"] = self._rest(keywords, found["rest"])
         if "fact" in found:
             _take_facts(keywords, meta)
+        for key in found.get("name", ()):
+            keywords.text(key)
+        for key in found.get("named", ()):
+            keywords.mapping(key)
         return meta
 
     def _rest(self, keywords: Keywords, keys: list[str]) -> JsonObject:
@@ -357,7 +370,7 @@ def _take_facts(keywords: Keywords, meta: _Meta) -> None:
         reason = schema["x-extractkit-invalid"]
         raise keywords.fail(f"{reason} cannot come out of a JSON document; use another type")
     said = schema.get("description")
-    if isinstance(said, str):
+    if isinstance(said, str):  # people write lists and numbers here, and mean no harm
         meta["description"] = said
     mark = schema.get("x-extractkit-mark")
     if mark is not None:
