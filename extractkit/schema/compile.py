@@ -37,6 +37,8 @@ from extractkit.schema.write import write
 __all__ = ["compile_request", "compile_schema", "compile_uncached"]
 
 _KEPT: Final = 256
+_DROPS: Final = frozenset({"intersections", "losses", "recursion", "refs"})
+"""Lowerings after which a definition may be referred to no more."""
 _NAME: Final = "__extractkit_compiled__"
 """The attribute of a class that holds what was compiled of it, by dialect."""
 
@@ -230,7 +232,8 @@ def _lower(tree: SchemaTree, dialect: Dialect, report: Report, *, is_type: bool)
     for stage in dialect.lowerings:
         scope = Scope(dialect=dialect, tree=tree, report=report, is_type=is_type)
         lowered = lower_stage(stage, tree, scope)
-        tree = tree if lowered is tree else _without_unused(lowered)
+        drops = not _DROPS.isdisjoint(stage) and lowered is not tree
+        tree = _without_unused(lowered) if drops else lowered
     if not dialect.open_objects:
         refuse_impossible(tree, dialect)
         check_counts(count(tree), dialect, "(root)")

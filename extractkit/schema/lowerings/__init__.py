@@ -38,7 +38,7 @@ from extractkit.schema.lowerings import (
     unions,
     untyped,
 )
-from extractkit.schema.nodes import SchemaTree
+from extractkit.schema.nodes import AllOfNode, Node, SchemaTree, owners, walk_nodes
 from extractkit.schema.scope import Rewrite, Scope, transform_tree
 
 __all__ = ["lower_stage"]
@@ -70,6 +70,10 @@ _WHOLE: Final[Mapping[str, Callable[[SchemaTree, Scope], SchemaTree]]] = {
 }
 
 
+def _has(tree: SchemaTree, kind: type[Node]) -> bool:
+    return any(type(node) is kind for _, top in owners(tree) for node in walk_nodes(top))
+
+
 def lower_stage(names: Sequence[str], tree: SchemaTree, scope: Scope) -> SchemaTree:
     """Return `tree` after one stage: one walk, in which each lowering has its turn at each node.
 
@@ -78,6 +82,8 @@ def lower_stage(names: Sequence[str], tree: SchemaTree, scope: Scope) -> SchemaT
         tree: The nodes so far.
         scope: What the lowerings may look at and write to.
     """
+    if names == ("intersections",) and not _has(tree, AllOfNode):
+        return tree
     if names[0] in _WHOLE:
         return _WHOLE[names[0]](tree, scope)
     rewrites = [

@@ -16,7 +16,7 @@ from typing import ClassVar
 from extractkit.paths import JsonValue, is_object
 from extractkit.schema.convert import Lifter
 from extractkit.schema.lowerings.maps import closed, free_name
-from extractkit.schema.match import are_disjoint
+from extractkit.schema.match import are_disjoint, json_types
 from extractkit.schema.nodes import (
     Node,
     ObjectNode,
@@ -24,6 +24,8 @@ from extractkit.schema.nodes import (
     RefNode,
     SchemaTree,
     UnionNode,
+    owners,
+    walk_nodes,
 )
 from extractkit.schema.scope import Scope, transform_tree
 from extractkit.schema.ways import InPlace
@@ -56,10 +58,20 @@ class Named(InPlace):
 
 def lower_tree(tree: SchemaTree, scope: Scope) -> SchemaTree:
     """Return `tree` with names on alternatives that could be confused."""
+    if not any(_may_be_confused(node, tree) for _, top in owners(tree) for node in walk_nodes(top)):
+        return tree
     lifter = Lifter(tree)
     if not lifter.lifts:
         return tree
     return transform_tree(tree, scope, [partial(_lower, lifter=lifter)])
+
+
+def _may_be_confused(node: Node, tree: SchemaTree) -> bool:
+    """Whether two alternatives of a union share a JSON type."""
+    if not isinstance(node, UnionNode):
+        return False
+    kinds = [json_types(branch, tree) for branch in node.branches]
+    return sum(map(len, kinds)) > len(frozenset[str]().union(*kinds))
 
 
 def _lower(node: Node, scope: Scope, *, lifter: Lifter) -> Node:
