@@ -18,7 +18,7 @@ __all__ = ["fault", "finds"]
 
 _LONGEST: Final = 16_384
 """Longest expression that is read."""
-_TRIED: Final = 24
+_TRIED: Final = 16
 """Longest text on which an expression is tried that may take time without end."""
 _BY_LANGUAGE: Final = re.compile(r"\\[dDwWsSbB]|(?i:\(\?[a-z]*i)")
 # What ECMA 262 writes otherwise than Python, and what stands for it to see whether it compiles.

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
-import re
 import uuid
 from collections.abc import Callable
-from functools import lru_cache
+from fractions import Fraction
 from typing import Final
 
 from extractkit.paths import JsonValue, is_object
+from extractkit.schema.expressions import finds
 from extractkit.schema.nodes import (
     AllOfNode,
     ArrayNode,
@@ -110,8 +110,11 @@ def _accepts_number(node: NumberNode, value: float) -> bool:
 
 
 def _is_multiple(value: float, step: float) -> bool:
-    quotient = value / step
-    return abs(quotient - round(quotient)) <= 1e-9 * max(1.0, abs(quotient))
+    try:
+        quotient = value / step
+        return abs(quotient - round(quotient)) <= 1e-9 * max(1.0, abs(quotient))
+    except OverflowError:  # beyond what a double can say
+        return Fraction(value) % Fraction(step) == 0
 
 
 def _accepts_text(node: StringNode, value: str) -> bool:
@@ -124,18 +127,9 @@ def _accepts_text(node: StringNode, value: str) -> bool:
     return node.format not in _FORMATS or _is_date_like(node.format, value)
 
 
-@lru_cache(maxsize=256)
-def _compiled(pattern: str) -> re.Pattern[str] | None:
-    try:
-        return re.compile(pattern)
-    except re.error:
-        return None  # JSON Schema's expressions are not Python's; the judge decides
-
-
 def is_found(pattern: str, value: str) -> bool:
-    """Whether `pattern` occurs in `value`; True where Python cannot read the expression."""
-    compiled = _compiled(pattern)
-    return compiled is None or compiled.search(value) is not None
+    """Whether `pattern` occurs in `value`; True where that cannot be told: the judge decides."""
+    return finds(pattern, value) is not False
 
 
 _FORMATS: Final[dict[str, Callable[[str], object]]] = {
