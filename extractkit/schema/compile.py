@@ -25,6 +25,7 @@ from extractkit.schema.compiled import CompiledSchema, Program
 from extractkit.schema.convert import Lifter
 from extractkit.schema.describe import adapter, bare, copy_json, describe
 from extractkit.schema.dialects import DIALECTS, Dialect
+from extractkit.schema.extent import check_extent
 from extractkit.schema.lowerings import lower_stage
 from extractkit.schema.nodes import SchemaTree
 from extractkit.schema.places import reachable
@@ -174,10 +175,8 @@ def _key(target: Any, dialect: str) -> Hashable | None:
     Unions and Literals are equal in any order, but the order is part of the schema: hence repr.
     """
     if isinstance(target, dict):
-        try:
-            return dialect, json.dumps(target)
-        except (TypeError, ValueError, RecursionError):
-            return None  # `read` says what is wrong with it
+        check_extent(cast("JsonObject", target))
+        return dialect, json.dumps(target)
     try:
         hash(target)
     except TypeError:
@@ -190,7 +189,14 @@ def _build(target: Any, dialect: Dialect) -> CompiledSchema:
         reading, target = None, copy_json(cast("JsonObject", target))
     else:
         reading = adapter(target)
-    program = _program(target, dialect)
+    try:
+        program = _program(target, dialect)
+    except RecursionError:
+        raise SchemaError(
+            f"(root): the target is nested too deeply to be rewritten for {dialect.name}; write "
+            "nested parts as definitions and refer to them",
+            pointer="",
+        ) from None
     return CompiledSchema(
         target=target,
         adapter=reading,
