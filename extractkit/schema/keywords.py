@@ -11,12 +11,12 @@ from extractkit.paths import JsonObject, JsonValue, Pointer, is_array, is_object
 from extractkit.schema.expressions import fault
 from extractkit.schema.extent import fault_of_choices
 
-__all__ = ["Keywords"]
+__all__ = ["Keywords", "TypedKeywords"]
 
 _TYPES: Final = frozenset({"null", "boolean", "integer", "number", "string", "array", "object"})
 
 
-class Keywords:
+class TypedKeywords:
     """A view of one schema object.
 
     Attributes:
@@ -73,17 +73,6 @@ class Keywords:
             raise self._wrong(key, "a number that JSON can write")
         return number
 
-    def step(self) -> int | float | None:
-        """Return what a number must be a multiple of, or None where nothing is said.
-
-        Raises:
-            SchemaError: If it is not a number above 0.
-        """
-        step = self.number("multipleOf")
-        if step is not None and step <= 0:
-            raise self._wrong("multipleOf", "a number of more than 0")
-        return step
-
     def count(self, key: str) -> int | None:
         """Return a whole number of at least 0, or None where the keyword is missing.
 
@@ -106,27 +95,6 @@ class Keywords:
         """
         text: str | None = self._typed(key, str, "a string")
         return text
-
-    def pattern(self) -> str | None:
-        """Return the regular expression, or None where there is none.
-
-        Raises:
-            SchemaError: If it is not a text, or no regular expression in any language.
-        """
-        pattern = self.text("pattern")
-        if pattern is not None:
-            self.check_pattern(pattern)
-        return pattern
-
-    def check_pattern(self, pattern: str) -> None:
-        """Check that something is a regular expression.
-
-        Raises:
-            SchemaError: If it is none in any language.
-        """
-        why = fault(pattern)
-        if why is not None:
-            raise self.fail(f"the pattern {pattern!r:.60} cannot be used: {why}")
 
     def flag(self, key: str) -> bool:
         """Return true or false; false where the keyword is missing.
@@ -160,6 +128,44 @@ class Keywords:
             for pattern in value:
                 self.check_pattern(pattern)
         return value
+
+    def check_pattern(self, pattern: str) -> None:
+        """Check that something is a regular expression.
+
+        Raises:
+            SchemaError: If it is none in any language.
+        """
+        why = fault(pattern)
+        if why is not None:
+            raise self.fail(f"the pattern {pattern!r:.60} cannot be used: {why}")
+
+
+class Keywords(TypedKeywords):
+    """A view of one schema object, with the keywords that have rules of their own."""
+
+    __slots__ = ()
+
+    def step(self) -> int | float | None:
+        """Return what a number must be a multiple of, or None where nothing is said.
+
+        Raises:
+            SchemaError: If it is not a number above 0.
+        """
+        step = self.number("multipleOf")
+        if step is not None and step <= 0:
+            raise self._wrong("multipleOf", "a number of more than 0")
+        return step
+
+    def pattern(self) -> str | None:
+        """Return the regular expression, or None where there is none.
+
+        Raises:
+            SchemaError: If it is not a text, or no regular expression in any language.
+        """
+        pattern = self.text("pattern")
+        if pattern is not None:
+            self.check_pattern(pattern)
+        return pattern
 
     def choices(self) -> list[JsonValue]:
         """Return the values under "enum".

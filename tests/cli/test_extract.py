@@ -189,7 +189,7 @@ def test_the_source_can_be_left_out(run: Run, script: Script, folder: Path) -> N
         (["--schema", "missing.json", "text.txt"], "give the path of a file that holds a JSON Sc"),
         (["--schema", "empty.txt", "text.txt"], "is empty; expected a file that holds a JSON Sch"),
         (["--schema", "deep.json", "text.txt"], "'deep.json' is nested deeper than 128 levels; "),
-        (["--schema", "deeper.json", "text.txt"], "is nested deeper than 128 levels; "),
+        (["--schema", "deeper.json", "text.txt"], "is nested deeper than 128 levels, or holds it"),
         (["--schema", "text.txt", "text.txt"], "--schema 'text.txt' is not JSON"),
         (["--schema", "list.json", "text.txt"], "holds a JSON list; expected an object"),
         (["--schema", "wrong.json", "text.txt"], "nonsense"),
