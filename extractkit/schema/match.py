@@ -282,7 +282,7 @@ def are_disjoint(
 def _have_disjoint_tags(one: Node, other: Node, tree: SchemaTree, tag: str | None) -> bool:
     """Whether a key that one asks for has no value in it that the other allows."""
     mine, theirs = (tags(node, tree, required=False) for node in (one, other))
-    asked = {*tags(one, tree), *tags(other, tree)} | ({tag} if tag is not None else set())
+    asked = {*tags(one, tree), *tags(other, tree), *(() if tag is None else (tag,))}
     return any(not mine[key] & theirs[key] for key in mine.keys() & theirs.keys() if key in asked)
 
 
