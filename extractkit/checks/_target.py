@@ -51,9 +51,10 @@ def target_of(compiled: CompiledSchema) -> Target:
     Raises:
         SchemaError: If no validator can read the target's JSON Schema.
     """
-    known: Target | None = compiled.prepared.get(_ROOM)
-    if known is None:
-        made = Target(compiled)
-        with _lock:
-            known = compiled.prepared.setdefault(_ROOM, made)
+    known: Target
+    if (known := compiled.prepared.get(_ROOM)) is not None:
+        return known
+    made = Target(compiled)
+    with _lock:
+        known = compiled.prepared.setdefault(_ROOM, made)
     return known
