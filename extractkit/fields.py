@@ -12,13 +12,24 @@ imports a room that interprets it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
-from typing import Annotated, Any, Final, TypeVar, final
+from types import MappingProxyType
+from typing import Annotated, Any, Final, TypeVar, cast, final
 
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
-from pydantic_core import core_schema
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, SerializationInfo
+from pydantic_core import PydanticKnownError, core_schema
 
-__all__ = ["UNKNOWN", "Grounded", "Inferred", "Mark", "Reasoning", "Unknown", "Verbatim"]
+__all__ = [
+    "UNKNOWN",
+    "UNKNOWN_AS_OBJECT",
+    "Grounded",
+    "Inferred",
+    "Mark",
+    "Reasoning",
+    "Unknown",
+    "Verbatim",
+]
 
 T = TypeVar("T")
 
@@ -42,8 +53,13 @@ class Mark(Enum):
 class Unknown:
     """The type whose only value is UNKNOWN: asked for, but undecidable from the source.
 
-    Write it as an alternative: `Literal["a", "b"] | Unknown`. On the wire it is the string
-    "unknown". It is false, prints as "unknown", and survives pickling and copying as itself.
+    Write it as the last alternative: `Literal["a", "b"] | Unknown`, `str | Unknown`. It is false,
+    prints as "unknown", and survives pickling and copying as itself.
+
+    In JSON it is the string "unknown"; where another alternative of the field could be that very
+    string, it is {"unknown": true}, and the string is the text. Both forms are read everywhere.
+    Pydantic writes the string, since it does not know what stands beside; with
+    `model_dump_json(context=UNKNOWN_AS_OBJECT)` it writes the object, which is never a text.
     """
 
     __slots__ = ()
@@ -77,14 +93,15 @@ class Unknown:
     def __get_pydantic_core_schema__(
         cls, source: Any, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
-        text = core_schema.no_info_after_validator_function(
-            lambda _: UNKNOWN, core_schema.literal_schema(["unknown"])
-        )
+        # What is read through "any" counts for less than what is read as what it is: in a union,
+        # a text is a text before it is UNKNOWN. The object is read as what it is.
+        text = core_schema.no_info_after_validator_function(_read_text, core_schema.any_schema())
+        written = core_schema.no_info_plain_validator_function(_read_object)
         return core_schema.json_or_python_schema(
-            json_schema=text,
-            python_schema=core_schema.union_schema([core_schema.is_instance_schema(Unknown), text]),
+            json_schema=_first_of(written, text),
+            python_schema=_first_of(core_schema.is_instance_schema(Unknown), written, text),
             serialization=core_schema.plain_serializer_function_ser_schema(
-                str, return_schema=core_schema.str_schema(), when_used="json"
+                _write, info_arg=True, when_used="json"
             ),
         )
 
@@ -94,6 +111,34 @@ class Unknown:
     ) -> dict[str, Any]:
         return {"const": "unknown", "type": "string", "x-extractkit-unknown": True}
 
+
+def _first_of(*choices: core_schema.CoreSchema) -> core_schema.CoreSchema:
+    return core_schema.union_schema(
+        [*choices],
+        custom_error_type="literal_error",
+        custom_error_context={"expected": "'unknown'"},
+    )
+
+
+def _read_text(value: object) -> Unknown:
+    if isinstance(value, str) and value == "unknown":
+        return UNKNOWN
+    raise PydanticKnownError("literal_error", {"expected": "'unknown'"})
+
+
+def _read_object(value: object) -> Unknown:
+    if value == {"unknown": True} and type(cast("dict[str, object]", value)["unknown"]) is bool:
+        return UNKNOWN
+    raise PydanticKnownError("literal_error", {"expected": "'unknown'"})
+
+
+def _write(value: object, info: SerializationInfo) -> object:
+    del value
+    return {"unknown": True} if info.context == UNKNOWN_AS_OBJECT else "unknown"
+
+
+UNKNOWN_AS_OBJECT: Final[Mapping[str, str]] = MappingProxyType({"UNKNOWN": "object"})
+"""The `context` in which Pydantic writes UNKNOWN as {"unknown": true}."""
 
 UNKNOWN: Final = Unknown()
 """The only value of Unknown."""
