@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pydantic import TypeAdapter
 
@@ -51,10 +51,9 @@ def target_of(compiled: CompiledSchema) -> Target:
     Raises:
         SchemaError: If no validator can read the target's JSON Schema.
     """
-    known: Target
-    if (known := compiled.prepared.get(_ROOM)) is not None:
-        return known
-    made = Target(compiled)
-    with _lock:
-        known = compiled.prepared.setdefault(_ROOM, made)
+    known: Target | None = compiled.prepared.get(_ROOM)
+    if known is None:
+        made = Target(compiled)
+        with _lock:
+            known = cast("Target", compiled.prepared.setdefault(_ROOM, made))
     return known
