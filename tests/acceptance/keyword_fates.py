@@ -12,8 +12,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Literal, TypeAlias
 
-from extractkit.paths import JsonValue, Pointer, is_array, is_object
-from extractkit.schema import CompiledSchema
+from extractkit.errors import SchemaError
+from extractkit.paths import JsonObject, JsonValue, Pointer, is_array, is_object
+from extractkit.schema import CompiledSchema, compile_schema
 from extractkit.schema.nodes import (
     AllOfNode,
     AnyNode,
@@ -31,12 +32,12 @@ from extractkit.schema.nodes import (
 )
 from extractkit.schema.places import find_places
 
-__all__ = ["ASSERTIONS", "Fate", "fates", "keywords_of"]
+__all__ = ["ASSERTIONS", "Fate", "fates", "keywords_in", "keywords_of"]
 
 Fate: TypeAlias = Literal["kept", "rewritten", "unenforced"]
 _WORST: Final[tuple[Fate, ...]] = ("kept", "rewritten", "unenforced")
 _MAPS: Final = frozenset(
-    {"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"}
+    {"$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"}
 )
 _DATA: Final = frozenset({"const", "default", "enum", "example", "examples", "required"})
 _OLD_SPELLINGS: Final = {"dependencies": ("dependentRequired", "dependentSchemas")}
@@ -51,6 +52,14 @@ ASSERTIONS: Final = frozenset(
     }
 )  # fmt: skip
 """The keywords that are told."""
+
+
+def keywords_in(schema: JsonObject) -> set[str]:
+    """Return the keywords of a schema, also of one that does not compile for some dialect."""
+    try:
+        return set(fates(compile_schema(schema, "json-schema")))
+    except SchemaError:
+        return keywords_of(schema)
 
 
 def fates(compiled: CompiledSchema) -> dict[str, Fate]:

@@ -21,9 +21,9 @@ import signal
 import sys
 import time
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Final
 
 from jsonschema_rs import meta
@@ -31,16 +31,15 @@ from jsonschema_rs import meta
 from extractkit.errors import SchemaError
 from extractkit.paths import JsonObject
 from extractkit.schema import DIALECTS, CompiledSchema, compile_schema
-from tests.acceptance.keyword_fates import ASSERTIONS, fates, keywords_of
+from tests.acceptance.dialects_page import FACTS, MEASURED, facts, table, write
+from tests.acceptance.keyword_fates import ASSERTIONS, fates, keywords_in
 from tests.acceptance.leaf_types import leaves
-from tests.acceptance.shared_data import ROOT, Bounds, data_folder, machine, rows
+from tests.acceptance.shared_data import Bounds, data_folder, machine, rows
 from tests.schema.rules import violations
 
 MODELS: Final = "published models"
 _SECONDS: Final = 2
 _AIMS: Final = {"openai-strict": 1.0, "llguidance": 1.0, "anthropic": 0.95}
-_PAGE: Final = ROOT / "docs" / "reference" / "dialects.md"
-_BEGIN, _END = "<!-- measured -->", "<!-- end of measured -->"
 _RARE: Final = 5
 _SHOWN: Final = 6
 _OF_ENGINE: Final = {"outlines-core": ("memory allocation", "structure false")}
@@ -164,7 +163,7 @@ def _note_refusal(name: str, schema: JsonObject, error: SchemaError, found: Tall
     reason = re.sub(r"\d+|\"[^\"]*\"|'[^']*'", "…", error.message.partition(": ")[2])
     found.refused[reason] += 1
     found.examples.setdefault(reason, f"{name}: {error.message}")
-    for keyword in keywords_of(schema):
+    for keyword in keywords_in(schema):
         found.keywords[keyword]["refused"] += 1
 
 
@@ -213,42 +212,31 @@ def _check(bounds: Bounds, title: str, dialect: str, found: Tally, total: int) -
 
 def page(tallies: dict[str, list[Tally]], total: int) -> str:
     """Return the measured part of the reference of dialects."""
-    lines = [
-        f"{total:,} schemas, {datetime.now(UTC):%Y-%m-%d}, {machine()}, by",
-        "`python -m tests.acceptance.published --write-docs`.",
-        "",
-        "| | " + " | ".join(tallies) + " |",
-        "|---|" + "---|" * len(tallies),
-        _row("compiled", [str(sum(each.compiled for each in of)) for of in tallies.values()]),
-        _row(
-            "refused",
-            [str(sum(sum(each.refused.values()) for each in of)) for of in tallies.values()],
-        ),
-        _row(
-            "inside the dialect, but too much for its engine",
-            [_beyond(of) for of in tallies.values()],
-        ),
-        _row("typed leaves held to their type", [f"{_share(of):.2%}" for of in tallies.values()]),
-        "",
-        "Schemas by keyword: kept / rewritten / not enforced / refused. Each schema that uses the",
-        "keyword counts once, by the worst that became of it anywhere.",
-        "",
-        "| keyword | " + " | ".join(tallies) + " |",
-        "|---|" + "---|" * len(tallies),
+    sums: dict[str, Callable[[list[Tally]], str]] = {
+        "compiled": lambda found: str(sum(each.compiled for each in found)),
+        "refused": lambda found: str(sum(sum(each.refused.values()) for each in found)),
+        "more than its engine can read": lambda found: str(sum(len(e.beyond) for e in found)),
+        "typed leaves held to their type": lambda found: f"{_share(found):.2%}",
+    }
+    keywords = [
+        (f"`{keyword}`", counts)
+        for keyword in sorted(ASSERTIONS)
+        for counts in [[_counts(found, keyword) for found in tallies.values()]]
+        if max(sum(each.values()) for each in counts) >= _RARE
     ]
-    for keyword in sorted(ASSERTIONS):
-        counts = [_counts(of, keyword) for of in tallies.values()]
-        if max(sum(each.values()) for each in counts) >= _RARE:
-            lines.append(_row(f"`{keyword}`", [_cell(each) for each in counts]))
-    return "\n".join(lines)
-
-
-def _row(head: str, cells: list[str]) -> str:
-    return f"| {head} | " + " | ".join(cells) + " |"
-
-
-def _beyond(found: list[Tally]) -> str:
-    return str(sum(len(each.beyond) for each in found))
+    return "\n\n".join(
+        [
+            f"{total:,} schemas, {datetime.now(UTC):%Y-%m-%d}, {machine()}.",
+            table(
+                "",
+                tallies,
+                [(head, [of(t) for t in tallies.values()]) for head, of in sums.items()],
+            ),
+            "Schemas by keyword: kept / rewritten / not enforced / refused. Each schema that uses "
+            "the keyword\ncounts once, by the worst that became of it anywhere.",
+            table("keyword", tallies, [(head, list(map(_cell, of))) for head, of in keywords]),
+        ]
+    )
 
 
 def _counts(found: list[Tally], keyword: str) -> Counter[str]:
@@ -258,15 +246,6 @@ def _counts(found: list[Tally], keyword: str) -> Counter[str]:
 def _cell(counts: Counter[str]) -> str:
     names = ("kept", "rewritten", "unenforced", "refused")
     return " / ".join(str(counts[name]) for name in names)
-
-
-def write_page(table: str, path: Path = _PAGE) -> None:
-    """Write `table` between the markers of a page; what is written by hand stays."""
-    before, found, rest = path.read_text(encoding="utf-8").partition(_BEGIN)
-    after = rest.partition(_END)
-    if not (found and after[1]):
-        sys.exit(f"{path} has no {_BEGIN} ... {_END}")
-    path.write_text(f"{before}{_BEGIN}\n\n{table}\n\n{_END}{after[2]}", encoding="utf-8")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -292,7 +271,8 @@ def main(arguments: list[str] | None = None) -> int:
             _check(bounds, title, dialect, made, len(items))
             sys.stdout.flush()
     if options.write_docs:
-        write_page(page(tallies, total))
+        write(FACTS, facts())
+        write(MEASURED, page(tallies, total))
     return bounds.exit_code()
 
 
