@@ -8,36 +8,25 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import json
 import re
 import typing
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from pydantic import BaseModel, PydanticUserError, TypeAdapter
-from pydantic_core import SchemaError as CoreSchemaError
+from pydantic import BaseModel, TypeAdapter
 
 from extractkit.errors import SchemaError, UsageError
-from extractkit.paths import JsonObject, JsonValue, is_array, is_object
+from extractkit.paths import JsonObject, JsonValue, Pointer, is_array, is_object, join
+from extractkit.schema.blame import FAILURES, culprit
 from extractkit.schema.extent import check_extent
+from extractkit.schema.fulfil import fulfil
 from extractkit.schema.generate import PREFIX, Generator
-from extractkit.schema.plain import parts_of
 
 __all__ = ["Description", "adapter", "bare", "copy_json", "describe"]
 
 _WHAT: Final = (
     "expected a Pydantic model class, any type that a TypeAdapter takes (list[Invoice], a union, "
     "a dataclass, a TypedDict, Literal[...]), or a JSON Schema as a dict"
-)
-# What Pydantic raises for types it cannot read; AttributeError comes out of its own code where a
-# default holds a key such as "$defs".
-_FAILURES: Final = (
-    PydanticUserError,
-    CoreSchemaError,
-    AttributeError,
-    NameError,
-    RecursionError,
-    TypeError,
 )
 _LEGAL_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 
@@ -95,24 +84,35 @@ def adapter(target: Any) -> TypeAdapter[Any]:
         )
     try:
         return TypeAdapter(target)
-    except _FAILURES as exc:
-        raise _refusal(target, exc) from exc
+    except FAILURES as exc:
+        raise _refusal(target, exc, culprit(target)) from exc
 
 
 def _json_schema(target: Any) -> JsonObject:
+    made: list[Generator] = []
+
+    def make(*args: Any, **keywords: Any) -> Generator:
+        made.append(Generator(*args, **keywords))
+        return made[0]
+
+    reading = adapter(target)
     try:
-        schema = adapter(target).json_schema(schema_generator=Generator, mode="validation")
-    except _FAILURES as exc:
-        raise _refusal(target, exc) from exc
-    return _possible(schema)
+        schema = reading.json_schema(
+            schema_generator=cast("type[Generator]", make), mode="validation"
+        )
+    except FAILURES as exc:
+        raise _refusal(target, exc, join("", *made[0].trail) if made else "") from exc
+    if not made[0].is_fulfilled:
+        fulfil(schema)
+    return schema
 
 
-def _refusal(target: Any, exc: Exception) -> SchemaError:
+def _refusal(target: Any, exc: Exception, pointer: Pointer) -> SchemaError:
     reason = str(exc).split("\n", maxsplit=1)[0].rstrip(".")
     return SchemaError(
-        f"(root): Pydantic cannot describe {_title(target)}: {reason}. Use a type that can come "
-        "out of a JSON document, or give the type a JSON Schema of its own",
-        pointer="",
+        f"{pointer or '(root)'}: Pydantic cannot describe {_title(target)}: {reason}. Use a type "
+        "that can come out of a JSON document, or give the type a JSON Schema of its own",
+        pointer=pointer,
     )
 
 
@@ -148,42 +148,6 @@ def copy_json(schema: JsonObject) -> JsonObject:
     """
     check_extent(schema)
     return copy.deepcopy(schema)
-
-
-def _possible(schema: JsonObject) -> JsonObject:
-    """Return `schema` as JSON can fulfil it; it is changed in place.
-
-    For an enum of integers as keys, Pydantic asks for integer keys but reads texts. An
-    alternative such as a function can never come out of JSON, so nothing is lost without it.
-    """
-    definitions: JsonObject = schema.get("$defs", {})
-    pending: list[JsonValue] = [schema]
-    while pending:
-        part = pending.pop()
-        if is_object(part):
-            names = part.get("propertyNames")
-            if is_object(names):
-                part["propertyNames"] = _as_text(names, definitions)
-            for form in ("anyOf", "oneOf"):
-                branches = part.get(form)
-                if is_array(branches):
-                    part[form] = _without_impossible(branches)
-        pending.extend(inner for _, inner in parts_of(part))
-    return schema
-
-
-def _without_impossible(branches: list[JsonValue]) -> list[JsonValue]:
-    left = [b for b in branches if not (is_object(b) and f"{PREFIX}invalid" in b)]
-    return left or branches
-
-
-def _as_text(names: JsonObject, definitions: JsonObject) -> JsonObject:
-    found = definitions.get(str(names.get("$ref", "")).removeprefix("#/$defs/"), names)
-    values = found.get("enum", [found["const"]] if "const" in found else None)
-    if not is_array(values) or all(isinstance(value, str) for value in values):
-        return names
-    texts = [value if isinstance(value, str) else json.dumps(value) for value in values]
-    return {"enum": texts}
 
 
 def bare(schema: JsonValue) -> JsonValue:

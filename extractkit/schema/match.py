@@ -31,7 +31,16 @@ from extractkit.schema.nodes import (
 )
 from extractkit.schema.plain import json_key, type_of
 
-__all__ = ["accepts", "admits_null", "are_disjoint", "choose", "is_found", "json_types", "tags"]
+__all__ = [
+    "accepts",
+    "admits_null",
+    "are_disjoint",
+    "choose",
+    "is_found",
+    "is_unknown",
+    "json_types",
+    "tags",
+]
 
 _ALL: Final = frozenset({"null", "boolean", "number", "string", "array", "object"})
 _NODE_TYPES: Final[dict[type[Node], frozenset[str]]] = {
@@ -193,8 +202,7 @@ def choose(node: UnionNode, value: JsonValue, tree: SchemaTree) -> Node | None:
 
     The named tag decides where there is one; else the first branch that takes the value whole;
     else, for a value that is not valid, one whose constant keys it has, or the first of its
-    JSON type. "unknown" is UNKNOWN
-    wherever that is an alternative.
+    JSON type. UNKNOWN comes before all others that could be spelled so.
     """
     named = _named(node, value, tree)
     if named is not None:
@@ -215,10 +223,17 @@ def _named(node: UnionNode, value: JsonValue, tree: SchemaTree) -> Node | None:
     for branch in node.branches:
         if named is not None and named in tags(branch, tree, required=False).get(tag, ()):
             return branch
-        found = tree.resolve(branch)
-        if isinstance(found, ChoiceNode) and found.unknown and value in found.values:
+        if is_unknown(tree.resolve(branch)) and accepts(branch, value, tree):
             return branch
     return None
+
+
+def is_unknown(node: Node) -> bool:
+    """Whether UNKNOWN is the only value of `node`, as a text or as the reserved object."""
+    if isinstance(node, ObjectNode) and len(node.properties) == 1:
+        (prop,) = node.properties
+        return prop.name == "unknown" and is_unknown(prop.node)
+    return isinstance(node, ChoiceNode) and node.unknown
 
 
 def _has_its_tags(node: Node, value: JsonValue, tree: SchemaTree) -> bool:

@@ -76,7 +76,11 @@ _ROLES: Final[Mapping[str, _Role]] = {
     **dict.fromkeys(("$anchor", "$comment", "$dynamicAnchor", "$id"), "name"),
     **dict.fromkeys(("$defs", "definitions"), "named"),
     **dict.fromkeys(
-        ("description", "x-extractkit-mark", "x-extractkit-beyond", "x-extractkit-invalid"), "fact"
+        (
+            "description", "x-extractkit-beyond", "x-extractkit-invalid", "x-extractkit-mark",
+            "x-extractkit-refused",
+        ),
+        "fact",
     ),
     **dict.fromkeys(
         ("exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "multipleOf"), "number"
@@ -199,7 +203,7 @@ class _Reader:
         schema = keywords.schema
         meta: _Meta = {"pointer": keywords.at}
         if "note" in found:
-            meta["notes"] = {key: schema[key] for key in found["note"]}
+            meta["notes"] = {key: schema[key] for key in sorted(found["note"])}
             if self._document.draft in (6, 7):
                 meta["beyond"] = _contents(schema)
         if "rest" in found:
@@ -369,6 +373,8 @@ def _take_facts(keywords: Keywords, meta: _Meta) -> None:
     if "x-extractkit-invalid" in schema:
         reason = schema["x-extractkit-invalid"]
         raise keywords.fail(f"{reason} cannot come out of a JSON document; use another type")
+    if "x-extractkit-refused" in schema:
+        raise keywords.fail(str(schema["x-extractkit-refused"]))
     said = schema.get("description")
     if isinstance(said, str):  # people write lists and numbers here, and mean no harm
         meta["description"] = said

@@ -12,7 +12,7 @@ from typing import Final
 
 from extractkit.fields import Mark
 from extractkit.paths import Pointer, join
-from extractkit.schema.match import json_types
+from extractkit.schema.match import is_unknown, json_types
 from extractkit.schema.nodes import (
     AllOfNode,
     AnyNode,
@@ -67,7 +67,7 @@ class Meaning:
     @property
     def has_unknown(self) -> bool:
         """Whether UNKNOWN is a value."""
-        return any(isinstance(node, ChoiceNode) and node.unknown for node in self.alternatives)
+        return any(is_unknown(node) for node in self.alternatives)
 
     @property
     def answers(self) -> tuple[Node, ...]:
@@ -75,8 +75,7 @@ class Meaning:
         return tuple(
             node
             for node in self.alternatives
-            if not isinstance(node, NullNode)
-            and not (isinstance(node, ChoiceNode) and node.unknown)
+            if not isinstance(node, NullNode) and not is_unknown(node)
         )
 
 
