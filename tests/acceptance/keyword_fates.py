@@ -1,9 +1,8 @@
 """What became of each keyword of a target: kept, rewritten, or not enforced.
 
 It is told by place: a keyword is kept where the same keyword stands at the same place of what is
-sent, is not enforced where the compilation says so, and is rewritten where neither holds: what it
-asks for is asked for in another form. One schema counts once per keyword, by the worst that
-became of it anywhere.
+sent, is not enforced where the compilation says so of it or of what holds it, and is rewritten
+where neither holds: what it X
 """
 
 from __future__ import annotations
@@ -40,6 +39,8 @@ _MAPS: Final = frozenset(
     {"$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"}
 )
 _DATA: Final = frozenset({"const", "default", "enum", "example", "examples", "required"})
+_WHOLE: Final = frozenset({"additionalProperties", "allOf", "patternProperties"})
+"""Keywords that hold schemas, and that go with all that is in them where they are lost."""
 _OLD_SPELLINGS: Final = {"dependencies": ("dependentRequired", "dependentSchemas")}
 ASSERTIONS: Final = frozenset(
     {
@@ -87,7 +88,17 @@ def _fate(
 ) -> Fate:
     if any((pointer, _name(keyword)) in lost for pointer in here):
         return "unenforced"
-    return "kept" if any(keyword in sent.get(pointer, ()) for pointer in here) else "rewritten"
+    if any(keyword in sent.get(pointer, ()) for pointer in here):
+        return "kept"
+    return "unenforced" if any(_is_within(pointer, lost) for pointer in here) else "rewritten"
+
+
+def _is_within(at: Pointer, lost: set[tuple[Pointer, str]]) -> bool:
+    """Whether `at` lies in something that is not enforced as a whole."""
+    return any(
+        keyword in _WHOLE and (at == pointer or at.startswith(f"{pointer}/"))
+        for pointer, keyword in lost
+    )
 
 
 def _name(keyword: str) -> str:

@@ -136,6 +136,15 @@ def test_the_fate_of_a_keyword_is_the_worst_of_its_places() -> None:
     assert set(plain) == keywords_of(schema)
 
 
+def test_what_stands_in_something_that_is_not_enforced_is_not_enforced_either() -> None:
+    schema: JsonObject = {
+        "type": "object",
+        "patternProperties": {"^a": {"type": "string", "minLength": 2}, "b$": {"type": "string"}},
+    }
+    found = fates(compile_schema(schema, "llguidance"))  # one key can match both
+    assert found == {"patternProperties": "unenforced", "minLength": "unenforced"}
+
+
 def test_data_in_a_schema_is_not_taken_for_keywords() -> None:
     schema: JsonObject = {
         "properties": {"pattern": {"type": "string"}, "enum": {"minimum": 1}},
