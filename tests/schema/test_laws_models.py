@@ -118,6 +118,9 @@ def without_null_defaults(document: Any, lifted: Any) -> Any:
     return lifted
 
 
+_LONG = re.compile(r"\d{41}")
+
+
 @ALL
 @budget(15)
 @given(data=st.data())
@@ -130,6 +133,8 @@ def test_every_value_of_a_model_comes_back_and_is_admitted(
         unset = data.draw(st.booleans())
         document = data.draw(values(target, unset=unset))
         before = json.dumps(document)
+        # While decoding here, a decimal has at most 40 digits on either side of its point.
+        assume(dialect not in ("llguidance", "outlines-core") or not _LONG.search(before))
         lowered = lowered_or_too_deep(compiled, document)
         assert json.dumps(document) == before
         lifted = compiled.lift(lowered)
