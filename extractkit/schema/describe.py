@@ -11,6 +11,7 @@ import hashlib
 import re
 import typing
 from dataclasses import dataclass
+from operator import is_
 from typing import Any, Final, cast
 
 from pydantic import BaseModel, TypeAdapter
@@ -153,11 +154,18 @@ def copy_json(schema: JsonObject) -> JsonObject:
 def bare(schema: JsonValue) -> JsonValue:
     """Return `schema` without `x-extractkit-*` facts; the same object where it has none."""
     if is_array(schema):
-        parts = [bare(part) for part in schema]
-        same = all(part is old for part, old in zip(parts, schema, strict=True))
-        return schema if same else parts
+        parts = [bare(part) if isinstance(part, dict | list) else part for part in schema]
+        return schema if all(map(is_, parts, schema)) else parts
     if not is_object(schema):
         return schema
-    copied = {key: bare(part) for key, part in schema.items() if not key.startswith(PREFIX)}
-    unchanged = len(copied) == len(schema) and all(copied[key] is schema[key] for key in copied)
-    return schema if unchanged else copied
+    copied: JsonObject | None = None
+    for key, part in schema.items():
+        if key.startswith(PREFIX):
+            copied = {**schema} if copied is None else copied
+            del copied[key]
+        elif isinstance(part, dict | list):
+            inner = bare(part)
+            if inner is not part:
+                copied = {**schema} if copied is None else copied
+                copied[key] = inner
+    return schema if copied is None else copied

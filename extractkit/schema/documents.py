@@ -13,9 +13,10 @@ from extractkit.schema.drafts import UNSTATED, draft_of, unknown_to
 from extractkit.schema.references import References, Target
 from extractkit.schema.resources import Resource
 
-__all__ = ["Document"]
+__all__ = ["ADDRESSES", "Document"]
 
-_ADDRESSES: Final = frozenset({"$id", "$schema", "id"})
+ADDRESSES: Final = frozenset({"$id", "$schema", "id"})
+"""Keywords that may begin a part of a document which counts for itself."""
 _LAST_WITH_LONE_REFERENCES: Final = 7
 # A reference of those drafts hides every assertion beside it; what is said to people stays.
 _BESIDE_REFERENCES: Final = ("$ref", "description", "title", "x-extractkit-mark")
@@ -26,6 +27,7 @@ class Document:
 
     Attributes:
         draft: What it is written in, as `drafts` names it.
+        is_plain: Whether all that a schema says is read.
         resource: The part with an address of its own in which one is.
     """
 
@@ -36,14 +38,14 @@ class Document:
             SchemaError: If the document names a draft that is not known.
         """
         self.draft = draft_of(schema)
+        self.is_plain = self.draft == UNSTATED
         self._unknown = unknown_to(self.draft)
         self._references = References(schema, self.draft)
         self.resource: Resource = self._references.resources.root
-        self._plain = self.draft == UNSTATED
 
     def view(self, schema: JsonObject) -> JsonObject:
         """Return what the draft reads of a schema; the same object where it reads all of it."""
-        if self._plain:
+        if self.is_plain:
             return schema
         if self.draft <= _LAST_WITH_LONE_REFERENCES and "$ref" in schema:
             return {key: schema[key] for key in _BESIDE_REFERENCES if key in schema}
@@ -52,7 +54,7 @@ class Document:
         return {key: value for key, value in schema.items() if key not in self._unknown}
 
     def enter(self, schema: JsonObject, base: Pointer, at: Pointer) -> Resource:
-        """Go into a schema and return the resource to go back to.
+        """Go into a schema with one of ADDRESSES and return the resource to go back to.
 
         Args:
             schema: A schema of the document.
@@ -63,7 +65,7 @@ class Document:
             SchemaError: If it names another draft than the document.
         """
         before = self.resource
-        if _ADDRESSES.isdisjoint(schema) or schema is before.schema:
+        if schema is before.schema:
             return before
         if "$schema" in schema and draft_of(schema) not in (self.draft, UNSTATED):
             raise SchemaError(

@@ -20,7 +20,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
-from pydantic.json_schema import GenerateJsonSchema
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 from pydantic_core import PydanticSerializationError, core_schema
 
 from extractkit.paths import JsonObject, is_array
@@ -53,6 +53,11 @@ class _Frame(GenerateJsonSchema):
         self.is_fulfilled = True
         self._levels: dict[int, tuple[int, str]] = {}
         self._converted = 0
+
+    @property
+    def mode(self) -> JsonSchemaMode:
+        """Whether input or output is described; asked for several times at each place."""
+        return self._config.config_dict.get("json_schema_mode_override") or self._mode
 
     def sort(self, value: JsonObject, parent_key: str | None = None) -> JsonObject:
         """Return `value` in the order of its description; `write` has an order of its own."""
@@ -283,8 +288,8 @@ class Generator(_Scalars):
         return {**described, f"{PREFIX}reads": sorted(reads)} if reads else described
 
     def _reads_names(self) -> bool:
-        config: Any = self._config
-        return bool(config.validate_by_name or config.populate_by_name)
+        config = self._config.config_dict
+        return bool(config.get("validate_by_name") or config.get("populate_by_name"))
 
     def _reached(self, described: JsonObject, field: Mapping[str, Any]) -> JsonObject:
         alias = field.get("validation_alias")

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from extractkit.paths import JsonObject, JsonValue, Pointer, is_array, is_object
-from extractkit.schema.documents import Document
+from extractkit.schema.documents import ADDRESSES, Document
 from extractkit.schema.keywords import Keywords
 from extractkit.schema.references import REFERENCES
 from extractkit.schema.resources import LISTS_OF_SCHEMAS, NAMED_SCHEMAS, SCHEMAS
@@ -60,7 +60,9 @@ class Rewriter:
         if not is_object(value):
             found = Keywords({}, at, base)
             raise found.fail(f"found {value!r:.60}, expected a JSON Schema (object or bool)")
-        before = self._document.enter(value, base, at)
+        before = self._document.resource
+        if not ADDRESSES.isdisjoint(value):
+            self._document.enter(value, base, at)
         keywords = Keywords(self._document.view(value), at, base)
         written = self.assertions(keywords, list(keywords.schema))
         self._document.resource = before

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, Literal, TypeAlias
 
 from extractkit.fields import Mark
 from extractkit.paths import JsonObject, JsonValue, Pointer, is_array, is_object, join
-from extractkit.schema.documents import Document
+from extractkit.schema.documents import ADDRESSES, Document
 from extractkit.schema.expressions import finds
 from extractkit.schema.extent import check_extent
 from extractkit.schema.kept import Rewriter
@@ -112,6 +113,14 @@ _OF_NUMBERS: Final = frozenset(
         "x-extractkit-decimals", "x-extractkit-digits",
     }
 )  # fmt: skip
+_LEAF_KEYS: Final = frozenset({"description", "title", "type"})
+_LEAVES: Final[Mapping[str, Callable[..., Node]]] = {
+    "boolean": BooleanNode,
+    "integer": partial(NumberNode, integer=True),
+    "null": NullNode,
+    "number": NumberNode,
+    "string": StringNode,
+}
 _Meta: TypeAlias = dict[str, Any]
 """What a node says besides what its kind says, by its attributes."""
 _Found: TypeAlias = dict[_Role, list[str]]
@@ -168,9 +177,15 @@ class _Reader:
         if not is_object(schema):
             found = Keywords({}, at, self._base)
             raise found.fail(f"found {schema!r:.60}, expected a JSON Schema (object or bool)")
-        before = self._document.enter(schema, self._base, at)
-        node = self._read(Keywords(self._document.view(schema), at, self._base))
-        self._document.resource = before
+        if schema.keys() <= _LEAF_KEYS and (leaf := _leaf(schema, at)) is not None:
+            return leaf
+        document = self._document
+        if ADDRESSES.isdisjoint(schema):
+            view = schema if document.is_plain else document.view(schema)
+            return self._read(Keywords(view, at, self._base))
+        before = document.enter(schema, self._base, at)
+        node = self._read(Keywords(document.view(schema), at, self._base))
+        document.resource = before
         return node
 
     def _read(self, keywords: Keywords) -> Node:
@@ -334,6 +349,16 @@ class _Reader:
             if name not in declared
         )
         return tuple(properties)
+
+
+def _leaf(schema: JsonObject, at: Pointer) -> Node | None:
+    """Return the node of a schema that says no more than its type, as most do."""
+    kind, said = schema.get("type"), schema.get("description", "")
+    make = _LEAVES.get(kind) if isinstance(kind, str) else None
+    if make is None or not isinstance(said, str):
+        return None
+    notes = {"title": schema["title"]} if "title" in schema else {}
+    return make(pointer=at, description=said, notes=notes)
 
 
 def _types(keywords: Keywords, found: _Found) -> tuple[list[str] | None, str | None]:
