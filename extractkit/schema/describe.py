@@ -20,8 +20,9 @@ from extractkit.errors import SchemaError, UsageError
 from extractkit.paths import JsonObject, JsonValue, Pointer, is_array, is_object, join
 from extractkit.schema.blame import FAILURES, culprit
 from extractkit.schema.extent import check_extent
+from extractkit.schema.frame import PREFIX
 from extractkit.schema.fulfil import fulfil
-from extractkit.schema.generate import PREFIX, Generator
+from extractkit.schema.generate import Generator
 
 __all__ = ["Description", "adapter", "bare", "copy_json", "describe"]
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from extractkit.paths import JsonObject, JsonValue, is_array, is_object
 from extractkit.schema.expressions import finds
-from extractkit.schema.generate import PREFIX
+from extractkit.schema.frame import PREFIX
 from extractkit.schema.plain import parts_of
 
 __all__ = ["fulfil"]

@@ -16,148 +16,22 @@ judges nothing: what no answer can fulfil is marked where it stands, and `read` 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar
+from collections.abc import Mapping
+from typing import Any, Final
 
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
-from pydantic_core import PydanticSerializationError, core_schema
+from pydantic_core import core_schema
 
 from extractkit.paths import JsonObject, is_array
+from extractkit.schema.frame import PREFIX, Frame
 from extractkit.schema.key_names import names_of
 
-__all__ = ["PREFIX", "Generator"]
+__all__ = ["Generator"]
 
-PREFIX: Final = "x-extractkit-"
-
-_S = TypeVar("_S")
-_PLAIN: Final = (str, int, bool, type(None))
-_FROM_PYTHON: Final = frozenset({"callable", "is-instance", "is-subclass"})
-"""Core schemas that take no JSON value at all, whatever JSON Schema stands beside them."""
 _SIDES: Final = ("ge", "gt", "le", "lt")
 _URI: Final = "a whole URI, with its host"
 
 
-class _Frame(GenerateJsonSchema):
-    """Pydantic's generator, told where it is.
-
-    Attributes:
-        trail: Keys that lead to what is described just now, outermost first. After a failure
-            they lead to what could not be described.
-        is_fulfilled: Whether all of the schema can be fulfilled as it is; else see `fulfil`.
-    """
-
-    def __init__(self, *args: Any, **keywords: Any) -> None:
-        super().__init__(*args, **keywords)
-        self.trail: list[str] = []
-        self.is_fulfilled = True
-        self._levels: dict[int, tuple[int, str]] = {}
-        self._converted = 0
-
-    @property
-    def mode(self) -> JsonSchemaMode:
-        """Whether input or output is described; asked for several times at each place."""
-        return self._config.config_dict.get("json_schema_mode_override") or self._mode
-
-    def sort(self, value: JsonObject, parent_key: str | None = None) -> JsonObject:
-        """Return `value` in the order of its description; `write` has an order of its own."""
-        return value
-
-    def encode_default(self, dft: Any) -> Any:
-        """Return a default as JSON.
-
-        Raises:
-            PydanticSerializationError: If JSON has no such value; Pydantic then leaves it out.
-        """
-        if type(dft) in _PLAIN:
-            return dft
-        encoded = super().encode_default(dft)
-        try:
-            json.dumps(encoded, allow_nan=False)
-        except (TypeError, ValueError) as exc:
-            raise PydanticSerializationError(f"no JSON value: {dft!r:.60}") from exc
-        return encoded
-
-    def update_with_validations(
-        self, json_schema: JsonObject, core_schema: Any, mapping: dict[str, str]
-    ) -> None:
-        """Put limits into `json_schema`, but for those that every JSON number keeps."""
-        super().update_with_validations(json_schema, core_schema, mapping)
-        for key, endless in _ENDLESS.items():
-            if json_schema.get(key) == endless:
-                del json_schema[key]
-
-    def generate_inner(self, schema: Any) -> JsonObject:
-        """Return the description of one part, or why no JSON value is ever taken there."""
-        if schema["type"] in _FROM_PYTHON and not self._converted:
-            return self.not_json(_python_only(schema))
-        return super().generate_inner(schema)
-
-    def not_json(self, reason: str) -> JsonObject:
-        """Return that no JSON document can hold what is described."""
-        self.is_fulfilled = False
-        return {f"{PREFIX}invalid": reason}
-
-    def function_before_schema(self, schema: core_schema.BeforeValidatorFunctionSchema) -> Any:
-        """Return what is asked for after code of the type has changed the input."""
-        return self._after_code(super().function_before_schema, schema)
-
-    def function_wrap_schema(self, schema: core_schema.WrapValidatorFunctionSchema) -> Any:
-        """Return what is asked for while code of the type may change the input."""
-        return self._after_code(super().function_wrap_schema, schema)
-
-    def _after_code(self, describe: Callable[[_S], JsonObject], schema: _S) -> JsonObject:
-        self._converted += 1
-        try:
-            return describe(schema)
-        finally:
-            self._converted -= 1
-
-    def list_schema(self, schema: core_schema.ListSchema) -> JsonObject:
-        """Return a list."""
-        return self._inside(super().list_schema, schema)
-
-    def set_schema(self, schema: core_schema.SetSchema) -> JsonObject:
-        """Return a set."""
-        return self._inside(super().set_schema, schema)
-
-    def frozenset_schema(self, schema: core_schema.FrozenSetSchema) -> JsonObject:
-        """Return a set."""
-        return self._inside(super().frozenset_schema, schema)
-
-    def tuple_schema(self, schema: core_schema.TupleSchema) -> JsonObject:
-        """Return a list with places."""
-        return self._inside(super().tuple_schema, schema)
-
-    def union_schema(self, schema: core_schema.UnionSchema) -> JsonObject:
-        """Return alternatives."""
-        described = super().union_schema(schema)
-        if any(f"{PREFIX}unknown" in branch for branch in described.get("anyOf", ())):
-            self.is_fulfilled = False
-        return described
-
-    def _inside(
-        self, describe: Callable[[_S], JsonObject], schema: _S, key: str = "*"
-    ) -> JsonObject:
-        self.trail.append(key)
-        described = describe(schema)
-        self.trail.pop()
-        return described
-
-    def _note_fields(self, fields: Mapping[str, Any]) -> None:
-        """Note the keys of fields, which Pydantic describes without their names."""
-        level = len(self.trail)
-        for name, field in fields.items():
-            alias = field.get("validation_alias")
-            self._levels[id(field)] = level, alias if isinstance(alias, str) else name
-
-    def _in_field(self, describe: Callable[[_S], JsonObject], schema: _S) -> JsonObject:
-        level, key = self._levels.get(id(schema), (len(self.trail), "*"))
-        del self.trail[level:]  # a field that was left out has not come back
-        return self._inside(describe, schema, key)
-
-
-class _Scalars(_Frame):
+class _Scalars(Frame):
     """Pydantic's generator with facts about single values."""
 
     ignored_warning_kinds = {"non-serializable-default", "skipped-choice", "skipped-discriminator"}  # noqa: RUF012
@@ -223,62 +97,82 @@ class _Scalars(_Frame):
         return _with_beyond(described, beyond)
 
 
-class Generator(_Scalars):
-    """Pydantic's generator with facts."""
+class _Containers(_Scalars):
+    """Pydantic's generator with facts about lists and maps."""
+
+    def list_schema(self, schema: core_schema.ListSchema) -> JsonObject:
+        """Return a list."""
+        return self.inside(super().list_schema, schema)
+
+    def set_schema(self, schema: core_schema.SetSchema) -> JsonObject:
+        """Return a set."""
+        return self.inside(super().set_schema, schema)
+
+    def frozenset_schema(self, schema: core_schema.FrozenSetSchema) -> JsonObject:
+        """Return a set."""
+        return self.inside(super().frozenset_schema, schema)
+
+    def tuple_schema(self, schema: core_schema.TupleSchema) -> JsonObject:
+        """Return a list with places."""
+        return self.inside(super().tuple_schema, schema)
 
     def dict_schema(self, schema: core_schema.DictSchema) -> JsonObject:
         """Return a map, with what its keys must be."""
-        return self._with_names(self._inside(super().dict_schema, schema), schema)
+        return self._with_names(self.inside(super().dict_schema, schema), schema)
 
     def ordered_dict_schema(self, schema: core_schema.OrderedDictSchema) -> JsonObject:
         """Return a map, with what its keys must be."""
-        return self._with_names(self._inside(super().ordered_dict_schema, schema), schema)
+        return self._with_names(self.inside(super().ordered_dict_schema, schema), schema)
 
     def frozendict_schema(self, schema: core_schema.FrozenDictSchema) -> JsonObject:
         """Return a map, with what its keys must be."""
-        return self._with_names(self._inside(super().frozendict_schema, schema), schema)
+        return self._with_names(self.inside(super().frozendict_schema, schema), schema)
 
     def counter_schema(self, schema: core_schema.CounterSchema) -> JsonObject:
         """Return a map of counts, with what its keys must be."""
-        return self._with_names(self._inside(super().counter_schema, schema), schema)
-
-    def model_field_schema(self, schema: core_schema.ModelField) -> JsonObject:
-        """Return a field, or why no key leads to it."""
-        return self._reached(self._in_field(super().model_field_schema, schema), schema)
-
-    def dataclass_field_schema(self, schema: core_schema.DataclassField) -> JsonObject:
-        """Return a field, or why no key leads to it."""
-        return self._reached(self._in_field(super().dataclass_field_schema, schema), schema)
-
-    def typed_dict_field_schema(self, schema: core_schema.TypedDictField) -> JsonObject:
-        """Return a field, or why no key leads to it."""
-        return self._reached(self._in_field(super().typed_dict_field_schema, schema), schema)
-
-    def model_fields_schema(self, schema: core_schema.ModelFieldsSchema) -> JsonObject:
-        """Return the object of a model, with every key that it reads."""
-        self._note_fields(schema["fields"])
-        return self._with_reads(super().model_fields_schema(schema), schema["fields"])
-
-    def dataclass_args_schema(self, schema: core_schema.DataclassArgsSchema) -> JsonObject:
-        """Return the object of a dataclass, with every key that it reads."""
-        fields = {field["name"]: field for field in schema["fields"]}
-        self._note_fields(fields)
-        return self._with_reads(super().dataclass_args_schema(schema), fields)
-
-    def typed_dict_schema(self, schema: core_schema.TypedDictSchema) -> JsonObject:
-        """Return the object of a TypedDict, with every key that it reads."""
-        self._note_fields(schema["fields"])
-        return self._with_reads(super().typed_dict_schema(schema), schema["fields"])
-
-    def handle_invalid_for_json_schema(self, schema: Any, error_info: str) -> JsonObject:
-        """Return the reason; `read` refuses it with the pointer that Pydantic does not know."""
-        return self.not_json(error_info.removeprefix("core_schema."))
+        return self._with_names(self.inside(super().counter_schema, schema), schema)
 
     def _with_names(self, described: JsonObject, schema: Mapping[str, Any]) -> JsonObject:
         if "propertyNames" in described:
             self.is_fulfilled = False
         names = names_of(schema["keys_schema"]) if "keys_schema" in schema else None
         return described if names is None else {**described, f"{PREFIX}names": names}
+
+
+class Generator(_Containers):
+    """Pydantic's generator with facts."""
+
+    def model_field_schema(self, schema: core_schema.ModelField) -> JsonObject:
+        """Return a field, or why no key leads to it."""
+        return self._reached(self.in_field(super().model_field_schema, schema), schema)
+
+    def dataclass_field_schema(self, schema: core_schema.DataclassField) -> JsonObject:
+        """Return a field, or why no key leads to it."""
+        return self._reached(self.in_field(super().dataclass_field_schema, schema), schema)
+
+    def typed_dict_field_schema(self, schema: core_schema.TypedDictField) -> JsonObject:
+        """Return a field, or why no key leads to it."""
+        return self._reached(self.in_field(super().typed_dict_field_schema, schema), schema)
+
+    def model_fields_schema(self, schema: core_schema.ModelFieldsSchema) -> JsonObject:
+        """Return the object of a model, with every key that it reads."""
+        self.note_fields(schema["fields"])
+        return self._with_reads(super().model_fields_schema(schema), schema["fields"])
+
+    def dataclass_args_schema(self, schema: core_schema.DataclassArgsSchema) -> JsonObject:
+        """Return the object of a dataclass, with every key that it reads."""
+        fields = {field["name"]: field for field in schema["fields"]}
+        self.note_fields(fields)
+        return self._with_reads(super().dataclass_args_schema(schema), fields)
+
+    def typed_dict_schema(self, schema: core_schema.TypedDictSchema) -> JsonObject:
+        """Return the object of a TypedDict, with every key that it reads."""
+        self.note_fields(schema["fields"])
+        return self._with_reads(super().typed_dict_schema(schema), schema["fields"])
+
+    def handle_invalid_for_json_schema(self, schema: Any, error_info: str) -> JsonObject:
+        """Return the reason; `read` refuses it with the pointer that Pydantic does not know."""
+        return self.not_json(error_info.removeprefix("core_schema."))
 
     def _with_reads(self, described: JsonObject, fields: Mapping[str, Any]) -> JsonObject:
         reads = set(fields) if self._reads_names() else set[str]()
@@ -299,21 +193,6 @@ class Generator(_Scalars):
         return self.not_json(
             f"what is read from inside other keys (AliasPath {alias!r}) and has no key of its own"
         )
-
-
-_ENDLESS: Final[Mapping[str, float]] = {
-    "exclusiveMaximum": float("inf"),
-    "exclusiveMinimum": float("-inf"),
-    "maximum": float("inf"),
-    "minimum": float("-inf"),
-}
-
-
-def _python_only(schema: Mapping[str, Any]) -> str:
-    if schema["type"] == "callable":
-        return "a function"
-    name = getattr(schema["cls"], "__name__", repr(schema["cls"]))
-    return f"a class (type[{name}])" if schema["type"] == "is-subclass" else f"an object ({name})"
 
 
 def _paths(alias: Any) -> list[list[Any]]:

@@ -10,38 +10,40 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
-from extractkit.fields import Mark
 from extractkit.paths import JsonObject, JsonValue, Pointer, is_array, is_object, join
 from extractkit.schema.documents import ADDRESSES, Document
-from extractkit.schema.expressions import finds
 from extractkit.schema.extent import check_extent
 from extractkit.schema.kept import Rewriter
 from extractkit.schema.keywords import Keywords
-from extractkit.schema.match import accepts
 from extractkit.schema.nodes import (
     AllOfNode,
     AnyNode,
     ArrayNode,
     BooleanNode,
-    ChoiceNode,
     NeverNode,
     Node,
     NullNode,
-    NumberNode,
     ObjectNode,
     Property,
     RefNode,
     SchemaTree,
-    StringNode,
     UnionNode,
 )
 from extractkit.schema.places import find_places, refuse_endless
-from extractkit.schema.plain import json_key, parts_of
+from extractkit.schema.plain import parts_of
 from extractkit.schema.references import REFERENCES
 from extractkit.schema.resources import Resource
+from extractkit.schema.scalars import (
+    Meta,
+    choice_node,
+    contents,
+    leaf_node,
+    number_node,
+    string_node,
+    take_facts,
+)
 
 __all__ = ["read"]
 
@@ -104,25 +106,6 @@ _ROLES: Final[Mapping[str, _Role]] = {
 
 _TYPES: Final = ("null", "boolean", "number", "string", "array", "object")
 _SPEAKING: Final[tuple[_Role, ...]] = ("number", "string", "array", "object")
-_OF_STRINGS: Final = frozenset(
-    {"format", "maxLength", "minLength", "pattern", "x-extractkit-offset"}
-)
-_OF_NUMBERS: Final = frozenset(
-    {
-        "exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "multipleOf",
-        "x-extractkit-decimals", "x-extractkit-digits",
-    }
-)  # fmt: skip
-_LEAF_KEYS: Final = frozenset({"description", "title", "type"})
-_LEAVES: Final[Mapping[str, Callable[..., Node]]] = {
-    "boolean": BooleanNode,
-    "integer": partial(NumberNode, integer=True),
-    "null": NullNode,
-    "number": NumberNode,
-    "string": StringNode,
-}
-_Meta: TypeAlias = dict[str, Any]
-"""What a node says besides what its kind says, by its attributes."""
 _Found: TypeAlias = dict[_Role, list[str]]
 
 
@@ -147,12 +130,12 @@ class _Reader:
         self._definitions: dict[str, Node | None] = {}
         self._pending: deque[tuple[str, JsonValue, Pointer, Resource]] = deque()
         self._items_matter: bool | None = None
-        self._typed: Mapping[str, Callable[[Keywords, _Meta], Node]] = {
+        self._typed: Mapping[str, Callable[[Keywords, Meta], Node]] = {
             "null": lambda _, meta: NullNode(**meta),
             "boolean": lambda _, meta: BooleanNode(**meta),
-            "integer": lambda keywords, meta: _number(keywords, meta, integer=True),
-            "number": lambda keywords, meta: _number(keywords, meta, integer=False),
-            "string": _string,
+            "integer": lambda keywords, meta: number_node(keywords, meta, integer=True),
+            "number": lambda keywords, meta: number_node(keywords, meta, integer=False),
+            "string": string_node,
             "array": self._array,
             "object": self._object,
         }
@@ -177,7 +160,7 @@ class _Reader:
         if not is_object(schema):
             found = Keywords({}, at, self._base)
             raise found.fail(f"found {schema!r:.60}, expected a JSON Schema (object or bool)")
-        if schema.keys() <= _LEAF_KEYS and (leaf := _leaf(schema, at)) is not None:
+        if (leaf := leaf_node(schema, at)) is not None:
             return leaf
         document = self._document
         if ADDRESSES.isdisjoint(schema):
@@ -200,11 +183,11 @@ class _Reader:
         is_choice = "enum" in keywords.schema or "const" in keywords.schema
         count = len(references) + len(unions) + (is_choice or types is not None)
         is_lone = count == 1 and "allOf" not in keywords.schema
-        own: _Meta = meta if is_lone else {"pointer": keywords.at}
+        own: Meta = meta if is_lone else {"pointer": keywords.at}
         parts = [self._reference(keywords, key, own) for key in references]
         if is_choice:
             typed = self._of_types(keywords, types, implied, {"pointer": keywords.at})
-            parts.append(_choice(keywords, typed, own))
+            parts.append(choice_node(keywords, typed, own))
         elif types is not None:
             parts.append(self._of_types(keywords, types, implied, own))
         parts.extend(self._union(keywords, form, own) for form in unions)
@@ -214,17 +197,17 @@ class _Reader:
             parts.extend(self._node(part, keywords.at) for part in keywords.schemas("allOf"))
         return _joined(parts, meta)
 
-    def _meta(self, keywords: Keywords, found: _Found) -> _Meta:
+    def _meta(self, keywords: Keywords, found: _Found) -> Meta:
         schema = keywords.schema
-        meta: _Meta = {"pointer": keywords.at}
+        meta: Meta = {"pointer": keywords.at}
         if "note" in found:
             meta["notes"] = {key: schema[key] for key in sorted(found["note"])}
             if self._document.draft in (6, 7):
-                meta["beyond"] = _contents(schema)
+                meta["beyond"] = contents(schema)
         if "rest" in found:
             meta["rest"] = self._rest(keywords, found["rest"])
         if "fact" in found:
-            _take_facts(keywords, meta)
+            take_facts(keywords, meta)
         for key in found.get("name", ()):
             keywords.text(key)
         for key in found.get("named", ()):
@@ -260,10 +243,10 @@ class _Reader:
             self._pending.append((target.name, target.schema, place, target.resource))
         return target.name
 
-    def _reference(self, keywords: Keywords, key: str, meta: _Meta) -> Node:
+    def _reference(self, keywords: Keywords, key: str, meta: Meta) -> Node:
         return RefNode(name=self._refer(keywords, key), **meta)
 
-    def _union(self, keywords: Keywords, form: str, meta: _Meta) -> Node:
+    def _union(self, keywords: Keywords, form: str, meta: Meta) -> Node:
         discriminator = keywords.schema.get("discriminator")
         tag = discriminator.get("propertyName") if is_object(discriminator) else None
         return UnionNode(
@@ -275,17 +258,17 @@ class _Reader:
         )
 
     def _of_types(
-        self, keywords: Keywords, types: list[str] | None, implied: str | None, meta: _Meta
+        self, keywords: Keywords, types: list[str] | None, implied: str | None, meta: Meta
     ) -> Node:
         if types is None:
             return AnyNode(**meta)
         if len(types) == 1:
             return self._typed[types[0]](keywords, meta)
-        place: _Meta = {"pointer": keywords.at}
+        place: Meta = {"pointer": keywords.at}
         branches = tuple([self._typed[name](keywords, place) for name in types])
         return UnionNode(branches=branches, form="types", implied=implied, **meta)
 
-    def _array(self, keywords: Keywords, meta: _Meta) -> Node:
+    def _array(self, keywords: Keywords, meta: Meta) -> Node:
         schema, at = keywords.schema, keywords.at
         items: JsonValue = schema.get("items", True)
         is_stated = "items" in schema
@@ -308,7 +291,7 @@ class _Reader:
             **meta,
         )
 
-    def _object(self, keywords: Keywords, meta: _Meta) -> Node:
+    def _object(self, keywords: Keywords, meta: Meta) -> Node:
         schema, at = keywords.schema, keywords.at
         extra = self._node(schema.get("additionalProperties", True), f"{at}/*")
         names = schema.get("x-extractkit-names", schema.get("propertyNames"))
@@ -351,16 +334,6 @@ class _Reader:
         return tuple(properties)
 
 
-def _leaf(schema: JsonObject, at: Pointer) -> Node | None:
-    """Return the node of a schema that says no more than its type, as most do."""
-    kind, said = schema.get("type"), schema.get("description", "")
-    make = _LEAVES.get(kind) if isinstance(kind, str) else None
-    if make is None or not isinstance(said, str):
-        return None
-    notes = {"title": schema["title"]} if "title" in schema else {}
-    return make(pointer=at, description=said, notes=notes)
-
-
 def _types(keywords: Keywords, found: _Found) -> tuple[list[str] | None, str | None]:
     """Return the types that a schema speaks of, and the one that it speaks of without saying so.
 
@@ -375,7 +348,7 @@ def _types(keywords: Keywords, found: _Found) -> tuple[list[str] | None, str | N
     return list(_TYPES), spoken[0] if len(spoken) == 1 else None
 
 
-def _joined(parts: list[Node], meta: _Meta) -> Node:
+def _joined(parts: list[Node], meta: Meta) -> Node:
     """Return one node for all parts of a schema; what is said nearer wins."""
     if len(parts) != 1:
         return AllOfNode(parts=tuple(parts), **meta) if parts else AnyNode(**meta)
@@ -391,107 +364,3 @@ def _joined(parts: list[Node], meta: _Meta) -> Node:
         rest=meta.get("rest") or node.rest,
         beyond={**node.beyond, **meta.get("beyond", {})},
     )
-
-
-def _take_facts(keywords: Keywords, meta: _Meta) -> None:
-    schema = keywords.schema
-    if "x-extractkit-invalid" in schema:
-        reason = schema["x-extractkit-invalid"]
-        raise keywords.fail(f"{reason} cannot come out of a JSON document; use another type")
-    if "x-extractkit-refused" in schema:
-        raise keywords.fail(str(schema["x-extractkit-refused"]))
-    said = schema.get("description")
-    if isinstance(said, str):  # people write lists and numbers here, and mean no harm
-        meta["description"] = said
-    mark = schema.get("x-extractkit-mark")
-    if mark is not None:
-        meta["mark"] = _mark(keywords, mark)
-    beyond = schema.get("x-extractkit-beyond")
-    if is_object(beyond):
-        meta["beyond"] = {**meta.get("beyond", {}), **{key: str(beyond[key]) for key in beyond}}
-
-
-def _mark(keywords: Keywords, mark: JsonValue) -> Mark:
-    try:
-        return Mark(mark)
-    except ValueError:
-        names = ", ".join(known.value for known in Mark)
-        raise keywords.fail(f'"x-extractkit-mark" is {mark!r:.60}, expected {names}') from None
-
-
-def _contents(schema: JsonObject) -> dict[str, str]:
-    """Return what drafts 6 and 7 assert of the content of a text; later ones only note it."""
-    beyond: dict[str, str] = {}
-    if schema.get("contentEncoding") == "base64":
-        beyond["contentEncoding"] = "the text must be base64"
-    if schema.get("contentMediaType") == "application/json":
-        beyond["contentMediaType"] = "the text must be JSON"
-    return beyond
-
-
-def _choice(keywords: Keywords, typed: Node, meta: _Meta) -> Node:
-    schema = keywords.schema
-    values: list[JsonValue] = [schema["const"]] if "const" in schema else []
-    if "enum" in schema:
-        only = {json_key(value) for value in values}
-        listed = keywords.choices()
-        values = [value for value in listed if not only or json_key(value) in only]
-    else:
-        keywords.check_choices(values)
-    if not isinstance(typed, AnyNode):
-        values = [value for value in values if accepts(typed, value, _NO_TREE)]
-    if not values:
-        return NeverNode(**meta)
-    is_unknown = schema.get("x-extractkit-unknown") is True
-    if _is_open(keywords, values):
-        choice = ChoiceNode(pointer=keywords.at, values=tuple(values), unknown=is_unknown)
-        return AllOfNode(parts=(choice, typed), **meta)
-    return ChoiceNode(values=tuple(values), unknown=is_unknown, **meta)
-
-
-def _is_open(keywords: Keywords, values: list[JsonValue]) -> bool:
-    """Whether some of `values` may or may not fit the keywords beside them."""
-    pattern = keywords.pattern()
-    return pattern is not None and any(
-        isinstance(value, str) and finds(pattern, value) is None for value in values
-    )
-
-
-def _number(keywords: Keywords, meta: _Meta, *, integer: bool) -> Node:
-    schema = keywords.schema
-    if _OF_NUMBERS.isdisjoint(schema):
-        return NumberNode(integer=integer, **meta)
-    limits: dict[str, Any] = {}
-    for side, word in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
-        # Draft 4 writes "exclusiveMinimum": true beside "minimum".
-        if isinstance(schema.get(word), bool):
-            excluded = f"exclusive_{side}" if schema[word] else side
-            limits[excluded] = keywords.number(side)
-        else:
-            limits[side] = keywords.number(side)
-            limits[f"exclusive_{side}"] = keywords.number(word)
-    return NumberNode(
-        integer=integer,
-        multiple_of=keywords.step(),
-        decimals=keywords.count("x-extractkit-decimals"),
-        digits=keywords.count("x-extractkit-digits"),
-        **limits,
-        **meta,
-    )
-
-
-def _string(keywords: Keywords, meta: _Meta) -> Node:
-    if _OF_STRINGS.isdisjoint(keywords.schema):
-        return StringNode(**meta)
-    offset = keywords.schema.get("x-extractkit-offset", "optional")
-    return StringNode(
-        min_length=keywords.count("minLength") or 0,
-        max_length=keywords.count("maxLength"),
-        pattern=keywords.pattern(),
-        format=keywords.text("format"),
-        offset=offset if offset in ("required", "none") else "optional",
-        **meta,
-    )
-
-
-_NO_TREE: Final = SchemaTree(root=AnyNode())
