@@ -53,8 +53,8 @@ class Mark(Enum):
 class Unknown:
     """The type whose only value is UNKNOWN: asked for, but undecidable from the source.
 
-    Write it as the last alternative: `Literal["a", "b"] | Unknown`, `str | Unknown`. It is false,
-    prints as "unknown", and survives pickling and copying as itself.
+    Write it as an alternative: `Literal["a", "b"] | Unknown`, `str | Unknown`. It is false, prints
+    as "unknown", and survives pickling and copying as itself.
 
     In JSON it is the string "unknown"; where another alternative of the field could be that very
     string, it is {"unknown": true}, and the string is the text. Both forms are read everywhere.
@@ -93,13 +93,17 @@ class Unknown:
     def __get_pydantic_core_schema__(
         cls, source: Any, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
-        # What is read through "any" counts for less than what is read as what it is: in a union,
-        # a text is a text before it is UNKNOWN. The object is read as what it is.
-        text = core_schema.no_info_after_validator_function(_read_text, core_schema.any_schema())
+        # In a union, what is read as an enum or as anything counts for less than what is read as
+        # what it is: a text is a text before it is UNKNOWN. The object is what it is.
+        word = core_schema.enum_schema(_Word, list(_Word))
+        in_json = core_schema.no_info_after_validator_function(_read_text, word)
+        in_python = core_schema.no_info_after_validator_function(
+            _read_text, core_schema.any_schema()
+        )
         written = core_schema.no_info_plain_validator_function(_read_object)
         return core_schema.json_or_python_schema(
-            json_schema=_first_of(written, text),
-            python_schema=_first_of(core_schema.is_instance_schema(Unknown), written, text),
+            json_schema=_first_of(written, in_json),
+            python_schema=_first_of(core_schema.is_instance_schema(Unknown), written, in_python),
             serialization=core_schema.plain_serializer_function_ser_schema(
                 _write, info_arg=True, when_used="json"
             ),
@@ -120,8 +124,12 @@ def _first_of(*choices: core_schema.CoreSchema) -> core_schema.CoreSchema:
     )
 
 
+class _Word(Enum):
+    UNKNOWN = "unknown"
+
+
 def _read_text(value: object) -> Unknown:
-    if isinstance(value, str) and value == "unknown":
+    if value in ("unknown", _Word.UNKNOWN):
         return UNKNOWN
     raise PydanticKnownError("literal_error", {"expected": "'unknown'"})
 

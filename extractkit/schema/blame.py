@@ -34,6 +34,8 @@ FAILURES: Final = (
     ValueError,
 )
 _DEPTH: Final = 16
+_AROUND: Final = frozenset({"NotRequired", "ReadOnly", "Required"})
+"""What may stand around the type of a key of a TypedDict, and is no type itself."""
 
 
 def culprit(target: Any) -> Pointer:
@@ -52,10 +54,9 @@ def _can_read(target: Any) -> bool:
     if isinstance(target, type) and issubclass(target, BaseModel):
         return target.__pydantic_complete__
     try:
-        TypeAdapter[Any](cast("Any", target))
+        return TypeAdapter[Any](cast("Any", target)).pydantic_complete
     except FAILURES:
         return False
-    return True
 
 
 def _parts(target: Any) -> Iterator[tuple[str | int | None, Any]]:
@@ -89,7 +90,10 @@ def _fields(target: Any) -> Iterator[tuple[str, Any]]:
     module = sys.modules.get(target.__module__)
     for name, annotation in names.items():
         found = _resolved(annotation, vars(module) if module else {})
-        if not name.startswith("_") and typing.get_origin(found) is not typing.ClassVar:
+        origin = typing.get_origin(found)
+        if repr(origin).rpartition(".")[2] in _AROUND:
+            found = typing.get_args(found)[0]
+        if not name.startswith("_") and origin is not typing.ClassVar:
             yield name, found
 
 

@@ -85,9 +85,12 @@ def adapter(target: Any) -> TypeAdapter[Any]:
             "what to extract"
         )
     try:
-        return TypeAdapter(target)
+        reading = TypeAdapter[Any](target)
+        if not reading.pydantic_complete:  # a name that was not defined yet may be by now
+            reading.rebuild(force=True)
     except FAILURES as exc:
         raise _refusal(target, exc, culprit(target)) from exc
+    return reading
 
 
 def _json_schema(target: Any) -> JsonObject:

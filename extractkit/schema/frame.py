@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
-from pydantic_core import PydanticSerializationError, core_schema
+from pydantic_core import PydanticSerializationError, core_schema, to_jsonable_python
 
 from extractkit.paths import JsonObject
 
@@ -58,7 +58,7 @@ class Frame(GenerateJsonSchema):
 
     def encode_default(self, dft: Any) -> Any:
         """Return a default as JSON; Pydantic leaves out one that JSON does not have."""
-        return dft if type(dft) in _PLAIN else _checked(super().encode_default(dft))
+        return dft if type(dft) in _PLAIN else _checked(dft, super().encode_default(dft))
 
     def update_with_validations(
         self, json_schema: JsonObject, core_schema: Any, mapping: dict[str, str]
@@ -125,12 +125,14 @@ class Frame(GenerateJsonSchema):
         return self.inside(describe, schema, key)
 
 
-def _checked(default: Any) -> Any:
+def _checked(default: object, encoded: Any) -> Any:
+    # Pydantic writes null for a number without end, which may be another value of the field.
+    whole = to_jsonable_python(default, inf_nan_mode="constants", fallback=str, by_alias=True)
     try:
-        json.dumps(default, allow_nan=False)
+        json.dumps([encoded, whole], allow_nan=False)
     except (TypeError, ValueError) as exc:
         raise PydanticSerializationError(f"no JSON value: {default!r:.60}") from exc
-    return default
+    return encoded
 
 
 def _python_only(schema: Mapping[str, Any]) -> str:

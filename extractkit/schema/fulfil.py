@@ -19,8 +19,8 @@ __all__ = ["fulfil"]
 
 _UNKNOWN: Final = "unknown"
 _ORDER: Final = (
-    'found Unknown before an alternative that may be the text "unknown", which Pydantic would then '
-    "read as Unknown; write Unknown as the last alternative"
+    'found Unknown before an Enum that has the value "unknown", which Pydantic would then read as '
+    "Unknown; write Unknown as the last alternative"
 )
 # Formats that this word does not have; any other format may.
 _NEVER_A_WORD: Final = frozenset(
@@ -38,7 +38,8 @@ def fulfil(schema: JsonObject) -> None:
     For an enum of integers as keys, Pydantic asks for integer keys but reads texts. An
     alternative such as a function can never come out of JSON, so nothing is lost without it.
     Unknown is the word "unknown", or an object where a text could be that word.
-    Where Unknown stands before such a text, Pydantic takes the word for it: `read` refuses that.
+    Where Unknown stands before an Enum with that value, Pydantic takes the value for it: `read`
+    refuses that.
     """
     definitions: JsonObject = schema.get("$defs", {})
     unions: list[list[JsonValue]] = []
@@ -79,14 +80,12 @@ def _spell_unknown(branches: list[JsonValue], definitions: JsonObject) -> None:
     unknown = [part for part in alternatives if is_object(part) and f"{PREFIX}unknown" in part]
     if not unknown:
         return
-    words = [
-        position
-        for position, part in enumerate(alternatives)
-        if not any(part is each for each in unknown) and _may_say(part, definitions)
-    ]
+    others = [part for part in alternatives if not any(part is each for each in unknown)]
+    words = [part for part in others if _may_say(part, definitions)]
     if not words:
         return
-    if any(alternatives[position] is unknown[0] for position in range(words[-1])):
+    first = next(at for at, part in enumerate(alternatives) if part is unknown[0])
+    if any(_is_enum(part) and any(part is word for word in words) for part in alternatives[first:]):
         unknown[0][f"{PREFIX}refused"] = _ORDER
     for part in unknown:
         part.pop("const", None)
@@ -110,10 +109,15 @@ def _alternatives(branches: list[JsonValue], definitions: JsonObject) -> Iterato
             continue
         seen.add(id(part))
         inner = (part.get("anyOf") or part.get("oneOf")) if is_object(part) else None
-        if is_array(inner):
+        if is_array(inner) and f"{PREFIX}type" not in part:  # the spellings of a Decimal are one
             pending.extend(reversed(inner))
         else:
             yield part
+
+
+def _is_enum(part: JsonValue) -> bool:
+    """Whether this is an Enum, which Pydantic takes no sooner than Unknown; a Literal it does."""
+    return is_object(part) and "title" in part and ("enum" in part or "const" in part)
 
 
 def _resolved(part: JsonValue, definitions: JsonObject) -> JsonValue:
@@ -129,6 +133,8 @@ def _may_say(part: JsonValue, definitions: JsonObject) -> bool:
     """Whether the text "unknown" may be a value of `part`."""
     if not is_object(part):
         return part is not False
+    if f"{PREFIX}type" in part:
+        return False
     if "const" in part or "enum" in part:
         return _UNKNOWN in part.get("enum", [part.get("const")])
     kinds = part.get("type", "string")

@@ -18,17 +18,7 @@ from enum import Enum, IntEnum
 from functools import reduce
 from ipaddress import IPv4Address
 from operator import or_
-from typing import (
-    Annotated,
-    Any,
-    Generic,
-    Literal,
-    NamedTuple,
-    NotRequired,
-    Required,
-    TypeVar,
-    get_args,
-)
+from typing import Annotated, Any, Generic, Literal, NamedTuple, NotRequired, Required, TypeVar
 from uuid import UUID
 
 from hypothesis import HealthCheck, Phase, reject, settings
@@ -281,15 +271,7 @@ def _tuples(depth: int) -> st.SearchStrategy[Any]:
 
 def _unions(depth: int) -> st.SearchStrategy[Any]:
     parts = st.lists(types(depth), min_size=2, max_size=3)
-    return parts.map(lambda found: _unknown_last(reduce(or_, map(_unionable, found))))
-
-
-def _unknown_last(union: Any) -> Any:
-    """Return `union` with Unknown at its end, where alone it may stand beside a free text."""
-    parts = get_args(union)
-    if Unknown not in parts:
-        return union
-    return reduce(or_, [*(part for part in parts if part is not Unknown), Unknown])
+    return parts.map(lambda found: reduce(or_, map(_unionable, found)))
 
 
 def _unionable(part: Any) -> Any:
