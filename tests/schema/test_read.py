@@ -1,9 +1,14 @@
+import json
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import pytest
 
 from extractkit.errors import SchemaError
 from extractkit.schema import compile_schema
+from extractkit.schema.compile import compile_uncached
 from extractkit.schema.nodes import ArrayNode, ChoiceNode, NeverNode, NumberNode, ObjectNode
 from extractkit.schema.read import read
 
@@ -211,3 +216,224 @@ def test_keywords_without_a_type_stay_without_a_type_in_the_plain_dialect() -> N
         "allOf": [{"$ref": "#/$defs/A"}, {"minimum": 1}],
         "$defs": {"A": {}},
     }
+
+
+# --- drafts and addresses ------------------------------------------------------------------------
+
+DRAFTS: Any = {
+    "draft7": ("http://json-schema.org/draft-07/schema#", jsonschema_rs.Draft7Validator),
+    "draft2019-09": (
+        "https://json-schema.org/draft/2019-09/schema",
+        jsonschema_rs.Draft201909Validator,
+    ),
+    "draft2020-12": (
+        "https://json-schema.org/draft/2020-12/schema",
+        jsonschema_rs.Draft202012Validator,
+    ),
+}
+# Groups of the suite that are refused, each for what the message says; they may only get fewer.
+REFUSED = {
+    "leaves the document": 27,  # files of the suite's own server, and meta-schemas
+    "depending on the way there": 5,  # dynamic references that mean several schemas
+    '"$schema" is': 3,  # vocabularies of one's own
+}
+# Verdicts that change, by file: what only draft 7 asserts, and is told as not enforced.
+CHANGED = {"draft7/optional/content.json": 3}
+
+
+def suite_groups(folder: Path, draft: str) -> list[tuple[str, Any]]:
+    return [
+        (f"{draft}/{path.relative_to(folder / draft).as_posix()}", group)
+        for path in sorted((folder / draft).rglob("*.json"))
+        for group in json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(group["schema"], dict)
+    ]
+
+
+def test_a_schema_keeps_its_verdict_on_every_test_of_three_drafts(shared_data: Path) -> None:
+    folder = shared_data / "json_schema_test_suite" / "dev" / "tests"
+    if not folder.is_dir():
+        pytest.skip(f"no JSON-Schema-Test-Suite at {folder}")
+    tried, refused, changed = 0, Counter[str](), Counter[str]()
+    for draft, (uri, validator) in DRAFTS.items():
+        for name, group in suite_groups(folder, draft):
+            schema = {"$schema": uri, **group["schema"]}
+            try:
+                sent = compile_uncached(schema, "json-schema").schema
+            except SchemaError as error:
+                refused[next(why for why in REFUSED if why in error.message)] += 1
+                continue
+            before = validator(schema, validate_formats=False)
+            after = jsonschema_rs.Draft202012Validator(sent, validate_formats=False)
+            for case in group["tests"]:
+                tried += 1
+                if before.is_valid(case["data"]) != after.is_valid(case["data"]):
+                    changed[name] += 1
+    assert tried > 3000
+    assert refused == REFUSED
+    assert changed == CHANGED
+
+
+def test_what_draft_7_asserts_of_contents_is_told_as_not_enforced() -> None:
+    schema = {
+        "$schema": DRAFTS["draft7"][0],
+        "type": "object",
+        "properties": {
+            "a": {"type": "string", "contentMediaType": "application/json"},
+            "b": {"type": "string", "contentEncoding": "base64"},
+        },
+    }
+    lost = {(item.pointer, item.keyword) for item in compile_schema(schema).unenforced}
+    assert lost == {("/a", "contentMediaType"), ("/b", "contentEncoding")}
+
+
+def test_each_draft_reads_only_the_keywords_it_knows() -> None:
+    def sent(draft: str, schema: Any) -> Any:
+        return compile_schema({"$schema": DRAFTS[draft][0], **schema}).schema
+
+    assert sent("draft7", {"prefixItems": [{"type": "string"}], "minContains": 3}) == {}
+    assert sent("draft2019-09", {"prefixItems": [{"type": "string"}]}) == {}
+    assert sent("draft2020-12", {"$recursiveRef": "#"}) == {}
+    assert sent("draft2020-12", {"items": {}, "additionalItems": False}) == {}
+    fourth = {"$schema": "http://json-schema.org/draft-04/schema#", "const": 1, "if": False}
+    assert compile_schema(fourth).schema == {}
+
+
+def test_a_reference_of_an_older_draft_hides_assertions_and_keeps_words() -> None:
+    schema = {
+        "$schema": DRAFTS["draft7"][0],
+        "definitions": {"S": {"type": "string"}},
+        "$ref": "#/definitions/S",
+        "maxLength": 2,
+        "description": "said",
+    }
+    assert compile_schema(schema).schema == {
+        "$ref": "#/$defs/S",
+        "description": "said",
+        "$defs": {"S": {"type": "string"}},
+    }
+
+
+def test_kept_keywords_are_put_into_the_newest_spelling() -> None:
+    schema = {
+        "$schema": DRAFTS["draft7"][0],
+        "definitions": {"N": {"type": "integer"}},
+        "dependencies": {"a": ["b", "b"], "c": {"required": ["d"]}},
+        "not": {
+            "properties": {"const": {"$ref": "#/definitions/N", "title": "T"}, "enum": False},
+            "items": [{"$id": "#here", "type": "null"}, True],
+            "additionalItems": {"const": {"$ref": "#/definitions/N"}},
+            "definitions": {"unused": {}},
+        },
+    }
+    assert compile_schema(schema).schema == {
+        "dependentRequired": {"a": ["b"]},
+        "dependentSchemas": {"c": {"required": ["d"]}},
+        "not": {
+            "properties": {"const": {"$ref": "#/$defs/N", "title": "T"}, "enum": False},
+            "prefixItems": [{"type": "null"}, True],
+            "items": {"const": {"$ref": "#/definitions/N"}},
+        },
+        "$defs": {"N": {"type": "integer"}},
+    }
+    fourth = {
+        "$schema": "http://json-schema.org/draft-04/schema#",
+        "not": {"minimum": 1, "exclusiveMinimum": True, "maximum": 3, "exclusiveMaximum": False},
+    }
+    assert compile_schema(fourth).schema == {"not": {"exclusiveMinimum": 1, "maximum": 3}}
+    assert compile_schema({"dependencies": {"a": "b"}}).schema == {
+        "dependentRequired": {"a": ["b"]}
+    }
+
+
+def test_an_if_of_a_part_has_nothing_to_do_with_a_then_around_it() -> None:
+    schema = {"allOf": [{"if": {"type": "integer"}}], "then": {"minimum": 3}, "not": {"const": 5}}
+    sent = compile_schema(schema).schema
+    for value in (1, 5, "a"):
+        assert jsonschema_rs.is_valid(sent, value) == jsonschema_rs.is_valid(schema, value)
+
+
+def test_two_references_in_a_kept_keyword_both_hold() -> None:
+    schema = {
+        "not": {"$ref": "#/$defs/A", "$dynamicRef": "#/$defs/B"},
+        "$defs": {"A": {"minimum": 3}, "B": {"maximum": 5}},
+    }
+    assert compile_schema(schema).schema["not"] == {
+        "$ref": "#/$defs/A",
+        "allOf": [{"$ref": "#/$defs/B"}],
+    }
+
+
+def test_parts_with_addresses_of_their_own_are_found_by_them() -> None:
+    schema = {
+        "$id": "https://example.com/main.json",
+        "properties": {
+            "a": {"$ref": "parts/one.json"},
+            "b": {"$ref": "https://example.com/parts/one.json#deep"},
+            "c": {"$ref": "parts/one.json#/$defs/x"},
+            "d": {"not": {"$id": "parts/two.json", "$ref": "one.json"}},
+        },
+        "$defs": {
+            "P": {
+                "$id": "parts/one.json",
+                "$ref": "#/$defs/x",
+                "$defs": {"x": {"type": "integer"}, "y": {"$anchor": "deep", "const": 1}},
+            }
+        },
+    }
+    sent = compile_schema(schema).schema
+    assert sent["$defs"] == {
+        "P": {"$ref": "#/$defs/x"},
+        "y": {"const": 1},
+        "x": {"type": "integer"},
+    }
+    assert sent["properties"]["d"] == {"not": {"$ref": "#/$defs/P"}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        (
+            {
+                "$ref": "a.json",
+                "$defs": {"one": {"$id": "a.json"}, "two": {"$id": "a.json", "const": 2}},
+            },
+            "leaves the document",
+        ),
+        (
+            {
+                "$schema": DRAFTS["draft7"][0],
+                "properties": {"a": {"$id": "x", "$schema": DRAFTS["draft2019-09"][0]}},
+            },
+            "names another draft",
+        ),
+        (
+            {
+                "$schema": DRAFTS["draft2019-09"][0],
+                "contains": {"const": 1},
+                "unevaluatedItems": False,
+            },
+            "another thing in 2019-09 than in 2020-12",
+        ),
+        (
+            {"dependencies": {"a": ["b"]}, "dependentRequired": {"a": ["c"]}},
+            "write dependentRequired and dependentSchemas only",
+        ),
+        ({"x-extractkit-invalid": "a hat"}, "a hat cannot come out of a JSON document"),
+    ],
+)
+def test_what_would_change_its_meaning_is_refused(schema: Any, words: str) -> None:
+    with pytest.raises(SchemaError, match=words):
+        compile_schema(schema)
+
+
+def test_a_value_that_may_or_may_not_fit_the_pattern_is_kept_with_the_pattern() -> None:
+    schema = {"type": "string", "enum": ["é", "a"], "pattern": r"^\w$"}
+    assert compile_schema(schema).schema == {
+        "allOf": [{"enum": ["é", "a"]}, {"type": "string", "pattern": r"^\w$"}]
+    }
+
+
+def test_what_people_write_beside_is_no_reason_to_refuse() -> None:
+    root = read({"type": "string", "description": ["a", "list"], "id": 5, "title": 3}).root
+    assert root.description == ""
