@@ -19,6 +19,7 @@ from extractkit import (
     Finding,
     Grounded,
     Inferred,
+    Reasoning,
     Sampling,
     Span,
     Status,
@@ -30,6 +31,7 @@ from extractkit import (
     extract,
 )
 from extractkit.checks import CheckContext
+from extractkit.fields import UNKNOWN_AS_OBJECT
 from extractkit.messages import Provider
 from extractkit.providers import Local
 from extractkit.testing import FakeProvider
@@ -40,6 +42,9 @@ class Invoice(BaseModel):
     total: Grounded[float] | None
     summary: Inferred[str]
     paid: bool | Unknown
+    note: str | Unknown
+    thought: Reasoning
+    lines: Grounded[list[Verbatim[str] | Unknown]]
 
 
 @dataclass
@@ -52,6 +57,14 @@ def values(invoice: Invoice) -> None:
     assert_type(invoice.total, float | None)
     assert_type(invoice.summary, str)
     assert_type(invoice.paid, bool | Unknown)
+    assert_type(invoice.note, str | Unknown)
+    assert_type(invoice.thought, str)
+    assert_type(invoice.lines, list[str | Unknown])
+    assert_type(invoice.model_dump_json(context=UNKNOWN_AS_OBJECT), str)
+    if isinstance(invoice.note, str):
+        assert_type(invoice.note, str)
+    else:
+        assert_type(invoice.note, Unknown)
     if not isinstance(invoice.paid, Unknown):
         assert_type(invoice.paid, bool)
     assert_type(UNKNOWN, Unknown)
