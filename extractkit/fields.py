@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Final, TypeVar, cast, final
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, SerializationInfo
-from pydantic_core import PydanticKnownError, core_schema
+from pydantic_core import PydanticKnownError, PydanticSerializationUnexpectedValue, core_schema
 
 __all__ = [
     "UNKNOWN",
@@ -141,7 +141,8 @@ def _read_object(value: object) -> Unknown:
 
 
 def _write(value: object, info: SerializationInfo) -> object:
-    del value
+    if not isinstance(value, Unknown):
+        raise PydanticSerializationUnexpectedValue(f"Expected UNKNOWN, found {value!r:.60}")
     return {"unknown": True} if info.context == UNKNOWN_AS_OBJECT else "unknown"
 
 

@@ -16,6 +16,7 @@ from typing_extensions import TypeAliasType
 from extractkit.errors import SchemaError
 from extractkit.fields import UNKNOWN, Inferred, Unknown
 from extractkit.schema import DIALECTS, compile_schema
+from extractkit.schema.dumped import dump
 
 WORD: Any = {"const": "unknown", "type": "string"}
 OBJECT: Any = {
@@ -131,3 +132,33 @@ def test_unknown_before_an_enum_with_that_value_is_refused(target: Any, pointer:
     with pytest.raises(SchemaError, match="write Unknown as the last alternative") as caught:
         compile_schema(target)
     assert caught.value.pointer == pointer
+
+
+class Person(BaseModel):
+    name: str | Unknown
+    kind: Literal["a"] | Unknown
+    friends: list["Person"] = []
+    notes: dict[str, str | int | Unknown] = {}
+
+
+def test_an_instance_is_written_as_the_document_that_the_target_asks_for() -> None:
+    compiled = compile_schema(Person)
+    assert compiled.adapter is not None
+    friend = Person(name="unknown", kind=UNKNOWN)
+    value = Person(name=UNKNOWN, kind="a", friends=[friend], notes={"x": UNKNOWN, "y": "unknown"})
+    document = dump(value, compiled.adapter, compiled.program.tree)
+    assert document == {
+        "name": {"unknown": True},
+        "kind": "a",
+        "friends": [{"name": "unknown", "kind": "unknown", "friends": [], "notes": {}}],
+        "notes": {"x": {"unknown": True}, "y": "unknown"},
+    }
+    assert jsonschema_rs.is_valid(compiled.user_schema, document)
+    assert compiled.adapter.validate_json(json.dumps(document)) == value
+
+
+def test_an_instance_that_does_not_fit_is_not_written() -> None:
+    compiled = compile_schema(Person)
+    assert compiled.adapter is not None
+    with pytest.raises(ValueError, match="3.5"):
+        dump(Person.model_construct(name=3.5), compiled.adapter, compiled.program.tree)
