@@ -43,15 +43,15 @@ def dump(value: Any, adapter: TypeAdapter[Any], tree: SchemaTree) -> JsonValue:
 
 
 def _spelled(value: JsonValue, nodes: list[Node], tree: SchemaTree) -> JsonValue:
-    if not is_object(value) and not is_array(value):
-        return value
     ends = _ends(nodes, tree)
+    if is_array(value):
+        return [_spelled(part, _below(ends, at), tree) for at, part in enumerate(value)]
+    if not is_object(value):
+        return value
     if value == {"unknown": True}:
         forms = [node for node in ends if is_unknown(node)]
         if forms and all(isinstance(node, ChoiceNode) for node in forms):
             return "unknown"
-    if is_array(value):
-        return [_spelled(part, _below(ends, at), tree) for at, part in enumerate(value)]
     return {key: _spelled(part, _below(ends, key), tree) for key, part in value.items()}
 
 
