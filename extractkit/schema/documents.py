@@ -67,14 +67,14 @@ class Document:
         before = self.resource
         if schema is before.schema:
             return before
-        if "$schema" in schema and draft_of(schema) not in (self.draft, UNSTATED):
+        self.resource = self._references.resources.enter(before, schema, "part")
+        begins = self.resource is not before  # elsewhere "$schema" says nothing
+        if begins and "$schema" in schema and draft_of(schema) not in (self.draft, UNSTATED):
             raise SchemaError(
-                f"{base + at or '(root)'}: this part names "
-                f"another draft, {schema['$schema']!r:.80}, than "
-                "the document around it; write both in one draft",
+                f"{base + at or '(root)'}: this part names another draft, "
+                f"{schema['$schema']!r:.80}, than the document around it; write both in one draft",
                 pointer=base + at,
             )
-        self.resource = self._references.resources.enter(before, schema, "part")
         return before
 
     def find(self, keyword: str, schema: JsonObject, at: Pointer) -> Target:

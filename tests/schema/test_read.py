@@ -434,6 +434,11 @@ def test_a_value_that_may_or_may_not_fit_the_pattern_is_kept_with_the_pattern() 
     }
 
 
+def test_a_draft_that_is_named_inside_without_an_address_says_nothing() -> None:
+    inner = {"$schema": "http://json-schema.org/draft-04/schema#", "const": 1}
+    assert compile_schema({"items": inner}).schema == {"items": {"const": 1}}
+
+
 def test_what_people_write_beside_is_no_reason_to_refuse() -> None:
     root = read({"type": "string", "description": ["a", "list"], "id": 5, "title": 3}).root
     assert root.description == ""
