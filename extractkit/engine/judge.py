@@ -25,7 +25,7 @@ from extractkit.results import (
     Status,
     Validity,
 )
-from extractkit.schema import CompiledSchema
+from extractkit.schema import CompiledSchema, Fault
 
 __all__ = ["Judged", "judge"]
 
@@ -122,14 +122,15 @@ def _judge_whole(setup: Setup[T], response: ModelResponse, seconds: float) -> Ju
             attempt=_attempt(response, Validity.NONE, parsed.findings, seconds),
             levels={Validity.SYNTAX: LevelCount(checked=1, failed=1)},
         )
+    document, faults = setup.compiled.take_back(parsed.value)
     outcome = checks.run(
         setup.compiled,
-        setup.compiled.lift(parsed.value),
+        document,
         text=question.text,
         checks=question.checks,
         grounding=question.grounding,
         repair=question.decoding.repair,
-        faults=_faults(setup.compiled, parsed.value),
+        faults=[_unliftable(fault) for fault in faults],
     )
     findings = (*parsed.findings, *_bounds_hit(setup, parsed.value), *outcome.findings)
     reached = outcome.built and outcome.validity >= question.require
@@ -144,15 +145,12 @@ def _judge_whole(setup: Setup[T], response: ModelResponse, seconds: float) -> Ju
     )
 
 
-def _faults(compiled: CompiledSchema, wire: JsonValue) -> tuple[Finding, ...]:
-    return tuple(
-        Finding(
-            level=Validity.SCHEMA,
-            path=fault.pointer,
-            message=f"the answer cannot be taken back to the user's form: {fault.message}",
-            code="unliftable",
-        )
-        for fault in compiled.faults(wire)
+def _unliftable(fault: Fault) -> Finding:
+    return Finding(
+        level=Validity.SCHEMA,
+        path=fault.pointer,
+        message=f"the answer cannot be taken back to the user's form: {fault.message}",
+        code="unliftable",
     )
 
 

@@ -19,9 +19,11 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any, Final, cast
 
+from pydantic import TypeAdapter
+
 from extractkit.errors import SchemaError, UnsupportedError
 from extractkit.paths import JsonObject
-from extractkit.schema.compiled import CompiledSchema, Program
+from extractkit.schema.compiled import CompiledSchema
 from extractkit.schema.convert import Lifter
 from extractkit.schema.describe import adapter, bare, copy_json, describe
 from extractkit.schema.dialects import DIALECTS, Dialect
@@ -98,7 +100,7 @@ def compile_request(targets: Sequence[tuple[Any, str]]) -> tuple[CompiledSchema,
         UnsupportedError: If there is no such dialect.
     """
     compiled = tuple(compile_schema(target, dialect) for target, dialect in targets)
-    shared = [each for each in compiled if DIALECTS[each.dialect].limits_are_shared]
+    shared = [each for each in compiled if each.table.limits_are_shared]
     if not shared:
         return compiled
     try:
@@ -106,22 +108,21 @@ def compile_request(targets: Sequence[tuple[Any, str]]) -> tuple[CompiledSchema,
     except SchemaError:
         parts = len(shared)
         compiled = tuple(
-            _share_of(target, dialect, parts) if DIALECTS[dialect].limits_are_shared else each
-            for each, (target, dialect) in zip(compiled, targets, strict=True)
+            _share_of(target, each.table, parts) if each.table.limits_are_shared else each
+            for each, (target, _) in zip(compiled, targets, strict=True)
         )
-        _check_together([each for each in compiled if DIALECTS[each.dialect].limits_are_shared])
+        _check_together([each for each in compiled if each.table.limits_are_shared])
     return compiled
 
 
 def _check_together(schemas: Sequence[CompiledSchema]) -> None:
-    tools = sum(each.dialect.endswith("-tool") for each in schemas)
-    total = sum((count(each.program.lowered) for each in schemas), Counts(tools=tools))
+    tools = sum(each.table.is_tool for each in schemas)
+    total = sum((count(each.lowered) for each in schemas), Counts(tools=tools))
     names = ", ".join(each.name for each in schemas)
     check_counts(total, DIALECTS[schemas[0].dialect], f"{names} together")
 
 
-def _share_of(target: Any, dialect: str, parts: int) -> CompiledSchema:
-    whole = DIALECTS[dialect]
+def _share_of(target: Any, whole: Dialect, parts: int) -> CompiledSchema:
     limits = replace(
         whole.limits,
         optional=(whole.limits.optional or 0) // parts,
@@ -190,37 +191,27 @@ def _build(target: Any, dialect: Dialect) -> CompiledSchema:
     else:
         reading = adapter(target)
     try:
-        program = _program(target, dialect)
+        return _compiled(target, reading, dialect)
     except RecursionError:
         raise SchemaError(
             f"(root): the target is nested too deeply to be rewritten for {dialect.name}; write "
             "nested parts as definitions and refer to them",
             pointer="",
         ) from None
-    return CompiledSchema(
-        target=target,
-        adapter=reading,
-        dialect=dialect.name,
-        name=program.name,
-        schema=program.schema,
-        encoded=program.encoded,
-        user_schema=program.user_schema,
-        unenforced=program.unenforced,
-        rewritten=program.rewritten,
-        fingerprint=program.fingerprint,
-        program=program,
-    )
 
 
-def _program(target: Any, dialect: Dialect) -> Program:
+def _compiled(target: Any, reading: TypeAdapter[Any] | None, dialect: Dialect) -> CompiledSchema:
     described = describe(target)
     tree = read(described.schema)
     report = Report()
     lowered = _lower(tree, dialect, report, is_type=not isinstance(target, dict))
     schema = write(lowered, dialect)
     encoded = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
-    return Program(
-        dialect=dialect,
+    return CompiledSchema(
+        target=target,
+        adapter=reading,
+        dialect=dialect.name,
+        table=dialect,
         name=described.name,
         schema=schema,
         encoded=encoded.encode("utf-8", "surrogatepass"),

@@ -1,7 +1,4 @@
-"""What a compilation gives back: values, and the questions that can be asked of them.
-
-`Program` is all that follows from a target and a dialect; `CompiledSchema` is what callers see.
-"""
+"""What a compilation gives back: values, and the questions that can be asked of them."""
 
 from __future__ import annotations
 
@@ -22,47 +19,7 @@ from extractkit.schema.explain import Explanation, explain
 from extractkit.schema.nodes import SchemaTree
 from extractkit.schema.report import Rewritten, Unenforced
 
-__all__ = ["CompiledSchema", "Program"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Program:
-    """Everything about a compiled target but the target.
-
-    Attributes:
-        dialect: The table of the target that is asked.
-        name: A legal name of the schema.
-        schema: What is sent.
-        encoded: The same as bytes.
-        user_schema: The user's own JSON Schema.
-        tree: The user's nodes.
-        lowered: The nodes of what is sent.
-        lifter: What takes answers back to the user's form.
-        unenforced: What the target does not hold an answer to.
-        rewritten: What is asked for in another form.
-        fingerprint: Digest of dialect and schema.
-    """
-
-    dialect: Dialect
-    name: str
-    schema: JsonObject
-    encoded: bytes
-    user_schema: JsonObject
-    tree: SchemaTree
-    lowered: SchemaTree
-    lifter: Lifter
-    unenforced: tuple[Unenforced, ...]
-    rewritten: tuple[Rewritten, ...]
-    fingerprint: str
-    _bounded: dict[Bounds, BoundedSchema] = field(default_factory=dict[Bounds, BoundedSchema])
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def bounded(self, bounds: Bounds) -> BoundedSchema:
-        """Return the schema with decoding bounds, made once per `bounds`."""
-        with self._lock:
-            if bounds not in self._bounded:
-                self._bounded[bounds] = bound(self.lowered, self.dialect, bounds)
-            return self._bounded[bounds]
+__all__ = ["CompiledSchema"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, weakref_slot=True)
@@ -82,7 +39,10 @@ class CompiledSchema:
         rewritten: What is asked for in another form than the user wrote.
         fingerprint: 32 hexadecimal digits; equal for equal schemas of one dialect, in every
             process and version of Python.
-        program: What the answers to all of these come from; not for callers.
+        table: What the dialect is; this and the next three are not for callers.
+        tree: The user's nodes.
+        lowered: The nodes of what is sent.
+        lifter: What takes answers back to the user's form.
         prepared: What rooms above make of it once, by the name of the room; ends with it.
     """
 
@@ -96,8 +56,15 @@ class CompiledSchema:
     unenforced: tuple[Unenforced, ...] = field(repr=False)
     rewritten: tuple[Rewritten, ...] = field(repr=False)
     fingerprint: str
-    program: Program = field(repr=False)
+    table: Dialect = field(repr=False)
+    tree: SchemaTree = field(repr=False)
+    lowered: SchemaTree = field(repr=False)
+    lifter: Lifter = field(repr=False)
     prepared: dict[str, Any] = field(repr=False, default_factory=dict[str, Any])
+    _bounded: dict[Bounds, BoundedSchema] = field(
+        repr=False, default_factory=dict[Bounds, BoundedSchema]
+    )
+    _lock: threading.Lock = field(repr=False, default_factory=threading.Lock)
 
     def lower(self, value: JsonValue) -> JsonValue:
         """Return a user's document in the form that `schema` asks for.
@@ -110,7 +77,7 @@ class CompiledSchema:
                 or a level of recursion that is not sent; the pointer names it.
         """
         try:
-            return convert.lower(value, self.program.lowered)
+            return convert.lower(value, self.lowered, self.lifter)
         except convert.RefusedError as exc:
             place = exc.pointer or "(root)"
             raise SchemaError(
@@ -131,21 +98,25 @@ class CompiledSchema:
             document: Plain JSON that fits `schema`. It is not changed. What does not fit is
                 given back as it is; see `faults`.
         """
-        return self.program.lifter.lift(document)[0]
+        return self.take_back(document)[0]
 
     def faults(self, document: JsonValue) -> tuple[Fault, ...]:
         """Return what of an answer to `schema` cannot be taken back exactly, by the user's places.
 
         Among them: a key of a map that comes twice, a text that is not the JSON it should be.
         """
-        return self.program.lifter.lift(document)[1]
+        return self.take_back(document)[1]
+
+    def take_back(self, document: JsonValue) -> tuple[JsonValue, tuple[Fault, ...]]:
+        """Return what `lift` and `faults` give, of one walk."""
+        return self.lifter.lift(document)
 
     def explain(self) -> Explanation:
         """Return a table of every place: kept, rewritten, or checked afterwards.
 
         Cost: linear in the places of the target; each recursive definition is entered once.
         """
-        return explain(self.program.tree, self.dialect, self.rewritten, self.unenforced)
+        return explain(self.tree, self.dialect, self.rewritten, self.unenforced)
 
     def bounded(self, bounds: Bounds | None = None) -> BoundedSchema:
         """Return the schema for decoding, in which no answer can run away.
@@ -156,7 +127,11 @@ class CompiledSchema:
         Raises:
             SchemaError: If no finite document fits the schema.
         """
-        return self.program.bounded(Bounds() if bounds is None else bounds)
+        bounds = Bounds() if bounds is None else bounds
+        with self._lock:
+            if bounds not in self._bounded:
+                self._bounded[bounds] = bound(self.lowered, self.table, bounds)
+            return self._bounded[bounds]
 
     def claims(self, document: JsonValue) -> tuple[Claim, ...]:
         """Return one claim per leaf of a document in the user's form, in document order.
@@ -164,11 +139,11 @@ class CompiledSchema:
         Each key of an open map is a claim of kind "key" before those of its value. What a type
         drops (see `dropped`) claims nothing.
         """
-        return find_claims(document, self.program.tree, is_type=self.adapter is not None)
+        return find_claims(document, self.tree, is_type=self.adapter is not None)
 
     def dropped(self, document: JsonValue) -> tuple[Pointer, ...]:
         """Return the keys of a document that the target does not declare and leaves out.
 
         The outermost ones only. A JSON Schema leaves nothing out.
         """
-        return () if self.adapter is None else find_dropped(document, self.program.tree)
+        return () if self.adapter is None else find_dropped(document, self.tree)

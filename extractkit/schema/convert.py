@@ -316,13 +316,18 @@ def _changing(tree: SchemaTree) -> set[str]:
     return changing
 
 
-def lower(value: JsonValue, tree: SchemaTree) -> JsonValue:
+def lower(value: JsonValue, tree: SchemaTree, lifter: Lifter) -> JsonValue:
     """Return a user's document in the form that `tree` asks for; `value` is not changed.
+
+    Args:
+        value: Plain JSON.
+        tree: The nodes of what is sent.
+        lifter: What takes answers to `tree` back: among alternatives it shows which one holds.
 
     Raises:
         RefusedError: If it has no place there; the error names the user's place.
     """
-    return _Lowerer(tree).of(tree.root, value, None)
+    return _Lowerer(tree, lifter).of(tree.root, value, None)
 
 
 class RefusedError(Exception):
@@ -340,9 +345,9 @@ class RefusedError(Exception):
 
 
 class _Lowerer:
-    def __init__(self, tree: SchemaTree) -> None:
+    def __init__(self, tree: SchemaTree, lifter: Lifter) -> None:
         self._tree = tree
-        self._lifter = Lifter(tree)
+        self._lifter = lifter
 
     def of(self, node: Node, value: JsonValue, at: _Place) -> JsonValue:
         """Return `value` as an answer to `node`."""

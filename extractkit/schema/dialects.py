@@ -71,6 +71,7 @@ class Dialect:
         decimals: A Decimal is written as a number or a text ("both"), or as a text alone.
         moments_need_offset: Whether the formats date-time and time ask for a UTC offset.
         recursion: Levels of a recursive definition that are written out; None: it may recurse.
+        is_tool: Whether each schema is the input of a strict tool, which are counted.
         property_names: Expression over the whole of each declared key; None: any key.
         limits: How much a schema may hold, as `quotas` counts it.
         limits_are_shared: Whether they count over all schemas of one request together.
@@ -98,6 +99,7 @@ class Dialect:
     decimals: Literal["both", "text"] = "both"
     moments_need_offset: bool = False
     recursion: int | None = None
+    is_tool: bool = False
     property_names: str | None = None
     limits: Limits = field(default_factory=lambda: Limits())
     limits_are_shared: bool = False
@@ -283,6 +285,7 @@ DIALECTS: Final[Mapping[str, Dialect]] = MappingProxyType(
         "anthropic-tool": replace(
             _ANTHROPIC,
             name="anthropic-tool",
+            is_tool=True,
             notes=(*_ANTHROPIC.notes, "the input of a tool is an object, never a union"),
         ),
     }

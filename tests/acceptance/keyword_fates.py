@@ -65,12 +65,11 @@ def keywords_in(schema: JsonObject) -> set[str]:
 
 def fates(compiled: CompiledSchema) -> dict[str, Fate]:
     """Return what became of each keyword that the target uses."""
-    program = compiled.program
-    sent = _sent(program.lowered, typed_choices=program.dialect.choices_typed)
+    sent = _sent(compiled.lowered, typed_choices=compiled.table.choices_typed)
     lost = {(item.pointer, item.keyword) for item in compiled.unenforced}
     found: dict[str, Fate] = {}
-    for owner, top in owners(program.tree):
-        places = program.tree.places.get(owner, ())
+    for owner, top in owners(compiled.tree):
+        places = compiled.tree.places.get(owner, ())
         for node in walk_nodes(top):
             here = [place + node.pointer for place in places]
             for keyword in _keywords(node):

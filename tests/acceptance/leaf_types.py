@@ -66,18 +66,17 @@ class Leaves:
 
 def leaves(compiled: CompiledSchema) -> Leaves:
     """Return the leaves of a target by what the schema that is sent makes of them."""
-    program = compiled.program
     sent: dict[Pointer, list[Node]] = defaultdict(list)
-    sent_at = find_places(program.lowered)  # definitions were copied and renamed
-    for owner, top in owners(program.lowered):
+    sent_at = find_places(compiled.lowered)  # definitions were copied and renamed
+    for owner, top in owners(compiled.lowered):
         for leaf in _below(top):
             for place in sent_at[owner]:
                 sent[place + leaf.pointer].append(leaf)
     enforced, untyped = 0, 0
     missed: list[Pointer] = []
-    anything = _untyped_places(program.tree)
-    for owner, top in _of_values(program.tree):
-        places = program.tree.places.get(owner, ())
+    anything = _untyped_places(compiled.tree)
+    for owner, top in _of_values(compiled.tree):
+        places = compiled.tree.places.get(owner, ())
         for at, asked in _by_place(top).items():
             here = [place + at for place in places]
             if not anything.isdisjoint(here):

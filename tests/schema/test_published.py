@@ -107,10 +107,8 @@ def test_a_compiler_that_sends_everything_as_text_holds_no_leaf(dialect: str) ->
         return StringNode(pointer=node.pointer, ways=(JsonText(),))
 
     compiled = compile_schema(_PLACES, dialect)
-    tree = compiled.program.lowered
-    lowered = replace(tree, root=as_text(tree.root))
-    program = replace(compiled.program, lowered=lowered)
-    found = leaves(replace(compiled, program=program))
+    lowered = replace(compiled.lowered, root=as_text(compiled.lowered.root))
+    found = leaves(replace(compiled, lowered=lowered))
     assert (found.enforced, len(found.open)) == (0, 5)
 
 

@@ -146,7 +146,7 @@ def test_an_instance_is_written_as_the_document_that_the_target_asks_for() -> No
     assert compiled.adapter is not None
     friend = Person(name="unknown", kind=UNKNOWN)
     value = Person(name=UNKNOWN, kind="a", friends=[friend], notes={"x": UNKNOWN, "y": "unknown"})
-    document = dump(value, compiled.adapter, compiled.program.tree)
+    document = dump(value, compiled.adapter, compiled.tree)
     assert document == {
         "name": {"unknown": True},
         "kind": "a",
@@ -161,4 +161,4 @@ def test_an_instance_that_does_not_fit_is_not_written() -> None:
     compiled = compile_schema(Person)
     assert compiled.adapter is not None
     with pytest.raises(ValueError, match="Expected UNKNOWN, found"):
-        dump(Person.model_construct(name=3.5), compiled.adapter, compiled.program.tree)
+        dump(Person.model_construct(name=3.5), compiled.adapter, compiled.tree)

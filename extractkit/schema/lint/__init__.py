@@ -46,7 +46,7 @@ def lint(
     _require_several("examples", examples, "[Example(text=..., value=...)]")
     _require_several("dialects", dialects, '["openai-strict"]')
     compiled = compile_schema(target, "json-schema")
-    tree = compiled.program.tree
+    tree = compiled.tree
     shown = shown_by(documents(compiled, examples), tree) if examples else None
     walk = Walk(tree)
     findings: list[LintFinding] = []

@@ -52,7 +52,7 @@ def _document(compiled: CompiledSchema, index: int, example: Any) -> JsonValue:
         document = _plain(compiled, value)
     except (ValueError, TypeError) as error:  # Pydantic's errors are ValueErrors
         raise UsageError(f"examples[{index}] does not fit the target: {error}") from error
-    if not accepts(compiled.program.tree.root, document, compiled.program.tree):
+    if not accepts(compiled.tree.root, document, compiled.tree):
         raise UsageError(
             f"examples[{index}] is no answer that the target takes: {document!r:.80}; give the "
             "value as the JSON that the model should write"
