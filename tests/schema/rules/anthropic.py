@@ -21,9 +21,12 @@ from tests.schema.rules import patterns
 from tests.schema.rules.document import (
     DEFINITIONS,
     Counts,
+    format_outside,
+    keywords_outside,
+    over_limits,
     places,
     recursive,
-    resolves,
+    reference_faults,
     type_name,
     types_of,
 )
@@ -98,9 +101,7 @@ def at_root_of_tool(schema: JsonValue) -> Iterator[str]:
 
 
 def _keywords(_root: JsonValue, schema: JsonObject) -> Iterator[str]:
-    for keyword in schema:
-        if keyword not in KEYWORDS:
-            yield f"{keyword!r} is not among the supported keywords"
+    return keywords_outside(schema, KEYWORDS)
 
 
 def _typed(_root: JsonValue, schema: JsonObject) -> Iterator[str]:
@@ -132,8 +133,7 @@ def _arrays(_root: JsonValue, schema: JsonObject) -> Iterator[str]:
 
 
 def _formats(_root: JsonValue, schema: JsonObject) -> Iterator[str]:
-    if "format" in schema and schema["format"] not in FORMATS:
-        yield f"the format {schema['format']!r} is not supported"
+    return format_outside(schema, FORMATS)
 
 
 def _patterns(_root: JsonValue, schema: JsonObject) -> Iterator[str]:
@@ -148,12 +148,7 @@ def _patterns(_root: JsonValue, schema: JsonObject) -> Iterator[str]:
 
 
 def _references(root: JsonValue, schema: JsonObject) -> Iterator[str]:
-    if "$ref" not in schema:
-        return
-    if len(schema) > 1:
-        yield f"'$ref' has siblings {sorted(schema.keys() - {'$ref'})}"
-    if not resolves(root, schema["$ref"], definitions=DEFINITIONS):
-        yield f"the reference {schema['$ref']!r} names no definition at the root"
+    return reference_faults(root, schema, DEFINITIONS)
 
 
 def _alternatives(_root: JsonValue, schema: JsonObject) -> Iterator[str]:
@@ -199,9 +194,9 @@ RULES: tuple[Callable[[JsonValue, JsonObject], Iterator[str]], ...] = (
 
 def limits(counted: Counts) -> Iterator[str]:
     """Yield the limits of a request that `counted` breaks."""
-    for found, limit, what in (
-        (counted.optional, OPTIONAL, "optional properties"),
-        (counted.unions, UNIONS, "unions"),
-    ):
-        if found > limit:
-            yield f"(root): {found} {what}, more than {limit}"
+    return over_limits(
+        (
+            (counted.optional, OPTIONAL, "optional properties"),
+            (counted.unions, UNIONS, "unions"),
+        )
+    )

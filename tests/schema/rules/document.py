@@ -6,7 +6,7 @@ Written for judging what is sent; it shares no code with the compiler.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
@@ -255,3 +255,35 @@ class Nesting:
             if resolves(self.root, reference, definitions=DEFINITIONS):
                 self.known[reference] = self.of(get(self.root, target(reference)))
         return self.known[reference]
+
+
+def keywords_outside(schema: JsonObject, supported: Container[str]) -> Iterator[str]:
+    """Yield what is wrong with the keywords of one schema."""
+    for keyword in schema:
+        if keyword not in supported:
+            yield f"{keyword!r} is not among the supported keywords"
+
+
+def format_outside(schema: JsonObject, supported: Container[str]) -> Iterator[str]:
+    """Yield what is wrong with the format of one schema."""
+    if "format" in schema and schema["format"] not in supported:
+        yield f"the format {schema['format']!r} is not supported"
+
+
+def reference_faults(
+    root: JsonValue, schema: JsonObject, definitions: tuple[str, ...]
+) -> Iterator[str]:
+    """Yield what is wrong with the reference of one schema, which must stand alone."""
+    if "$ref" not in schema:
+        return
+    if len(schema) > 1:
+        yield f"'$ref' has siblings {sorted(schema.keys() - {'$ref'})}"
+    if not resolves(root, schema["$ref"], definitions=definitions):
+        yield f"the reference {schema['$ref']!r} names no definition at the root"
+
+
+def over_limits(limits: Iterable[tuple[int, int, str]]) -> Iterator[str]:
+    """Yield the limits that are broken, each given as what was found, the limit, and its name."""
+    for found, limit, what in limits:
+        if found > limit:
+            yield f"(root): {found} {what}, more than {limit}"

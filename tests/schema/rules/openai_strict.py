@@ -24,9 +24,12 @@ from tests.schema.rules.document import (
     Counts,
     Nesting,
     Place,
+    format_outside,
+    keywords_outside,
     length,
+    over_limits,
     places,
-    resolves,
+    reference_faults,
     target,
     type_name,
     types_of,
@@ -96,9 +99,7 @@ def everywhere(root: JsonValue) -> Iterator[str]:
 
 
 def _keywords(_root: JsonValue, schema: JsonObject) -> Iterator[str]:
-    for keyword in schema:
-        if keyword not in KEYWORDS:
-            yield f"{keyword!r} is not among the supported keywords"
+    return keywords_outside(schema, KEYWORDS)
 
 
 def _typed(_root: JsonValue, schema: JsonObject) -> Iterator[str]:
@@ -140,8 +141,7 @@ def _arrays(_root: JsonValue, schema: JsonObject) -> Iterator[str]:
 
 
 def _formats(_root: JsonValue, schema: JsonObject) -> Iterator[str]:
-    if "format" in schema and schema["format"] not in FORMATS:
-        yield f"the format {schema['format']!r} is not supported"
+    return format_outside(schema, FORMATS)
 
 
 def _patterns(_root: JsonValue, schema: JsonObject) -> Iterator[str]:
@@ -153,12 +153,7 @@ def _patterns(_root: JsonValue, schema: JsonObject) -> Iterator[str]:
 
 
 def _references(root: JsonValue, schema: JsonObject) -> Iterator[str]:
-    if "$ref" not in schema:
-        return
-    if len(schema) > 1:
-        yield f"'$ref' has siblings {sorted(schema.keys() - {'$ref'})}"
-    if not resolves(root, schema["$ref"], definitions=("#/$defs/",)):
-        yield f"the reference {schema['$ref']!r} names no definition at the root"
+    return reference_faults(root, schema, ("#/$defs/",))
 
 
 def _alternatives(_root: JsonValue, schema: JsonObject) -> Iterator[str]:
@@ -202,14 +197,14 @@ RULES: tuple[Callable[[JsonValue, JsonObject], Iterator[str]], ...] = (
 
 def limits(counted: Counts) -> Iterator[str]:
     """Yield the limits that `counted` breaks."""
-    for found, limit, what in (
-        (counted.properties, PROPERTIES, "properties"),
-        (counted.depth, LEVELS, "levels of nesting"),
-        (counted.characters, CHARACTERS, "characters of names and values"),
-        (counted.enum_values, ENUM_VALUES, "enum values"),
-    ):
-        if found > limit:
-            yield f"(root): {found} {what}, more than {limit}"
+    return over_limits(
+        (
+            (counted.properties, PROPERTIES, "properties"),
+            (counted.depth, LEVELS, "levels of nesting"),
+            (counted.characters, CHARACTERS, "characters of names and values"),
+            (counted.enum_values, ENUM_VALUES, "enum values"),
+        )
+    )
 
 
 def doubts(root: JsonValue) -> Iterator[str]:
