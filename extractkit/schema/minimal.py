@@ -15,6 +15,7 @@ from extractkit.errors import SchemaError
 from extractkit.paths import JsonValue
 from extractkit.schema.match import accepts
 from extractkit.schema.nodes import (
+    NO_TREE,
     AllOfNode,
     AnyNode,
     ArrayNode,
@@ -210,7 +211,7 @@ def _number(node: NumberNode) -> JsonValue:
         candidates |= {multiple - step, multiple, multiple + step}
     if len(edges) > 1:
         candidates.add(sum(edges[:2], Decimal(0)) / 2)
-    fitting = [value for value in map(_plain, candidates) if accepts(node, value, _NO_TREE)]
+    fitting = [value for value in map(_plain, candidates) if accepts(node, value, NO_TREE)]
     if not fitting:
         raise _NoneError
     return min(fitting, key=lambda value: (_length(value), value < 0, abs(value)))
@@ -229,6 +230,3 @@ def _text(node: StringNode) -> JsonValue:
         shortest = len(text) if parsed else 0
     _check_count(max(node.min_length, shortest), node.max_length)
     return text + "a" * (node.min_length - len(text))
-
-
-_NO_TREE: Final = SchemaTree(root=AnyNode())

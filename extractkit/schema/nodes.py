@@ -14,13 +14,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from operator import is_
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from extractkit.fields import Mark
 from extractkit.paths import JsonObject, JsonValue, Pointer
 from extractkit.schema.ways import Way
 
 __all__ = [
+    "NO_TREE",
     "AllOfNode",
     "AnyNode",
     "ArrayNode",
@@ -40,9 +41,11 @@ __all__ = [
     "map_children",
     "owners",
     "rebase",
+    "stand_in",
     "walk_nodes",
 ]
 
+N = TypeVar("N", bound="Node")
 _Number: TypeAlias = int | float
 
 
@@ -242,6 +245,10 @@ class SchemaTree:
         return node
 
 
+NO_TREE: Final = SchemaTree(root=AnyNode())
+"""For questions about a node that refers to nothing."""
+
+
 def children(node: Node) -> tuple[Node, ...]:
     """Return the nodes directly below `node`."""
     of_kind = _CHILDREN.get(type(node))
@@ -274,6 +281,19 @@ def walk_nodes(node: Node) -> Iterator[Node]:
         below = children(here)
         if below:
             pending.extend(reversed(below))
+
+
+def stand_in(new: N, old: Node) -> N:
+    """Return `new` at the place of `old`, saying all that `old` says besides its kind."""
+    return replace(
+        new,
+        pointer=old.pointer,
+        description=old.description,
+        mark=old.mark,
+        notes=old.notes,
+        rest=old.rest,
+        beyond=old.beyond,
+    )
 
 
 def owners(tree: SchemaTree) -> Iterator[tuple[str, Node]]:

@@ -26,7 +26,7 @@ from extractkit.schema.nodes import (
     walk_nodes,
 )
 
-__all__ = ["Counts", "check_counts", "count", "refuse_impossible"]
+__all__ = ["Counts", "check_counts", "count", "count_unions", "refuse_impossible"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,9 +72,18 @@ def count(tree: SchemaTree) -> Counts:
     return found
 
 
+def count_unions(tree: SchemaTree) -> int:
+    """Return how many places hold one of several types, each definition counted once."""
+    return sum(_is_union(node) for _, top in owners(tree) for node in walk_nodes(top))
+
+
+def _is_union(node: Node) -> bool:
+    return isinstance(node, UnionNode) and node.form != "lists"
+
+
 def _of_node(node: Node) -> Counts:
     if isinstance(node, UnionNode):
-        return Counts(unions=int(node.form != "lists"))
+        return Counts(unions=int(_is_union(node)))
     if isinstance(node, ObjectNode):
         names = [prop.name for prop in node.properties]
         return Counts(

@@ -15,6 +15,7 @@ from extractkit.schema.expressions import finds
 from extractkit.schema.keywords import Keywords
 from extractkit.schema.match import accepts
 from extractkit.schema.nodes import (
+    NO_TREE,
     AllOfNode,
     AnyNode,
     BooleanNode,
@@ -23,7 +24,6 @@ from extractkit.schema.nodes import (
     Node,
     NullNode,
     NumberNode,
-    SchemaTree,
     StringNode,
 )
 from extractkit.schema.plain import json_key
@@ -121,7 +121,7 @@ def choice_node(keywords: Keywords, typed: Node, meta: Meta) -> Node:
     else:
         keywords.check_choices(values)
     if not isinstance(typed, AnyNode):
-        values = [value for value in values if accepts(typed, value, _NO_TREE)]
+        values = [value for value in values if accepts(typed, value, NO_TREE)]
     if not values:
         return NeverNode(**meta)
     is_unknown = schema.get("x-extractkit-unknown") is True
@@ -184,6 +184,3 @@ def string_node(keywords: Keywords, meta: Meta) -> Node:
         offset=offset if offset in ("required", "none") else "optional",
         **meta,
     )
-
-
-_NO_TREE: Final = SchemaTree(root=AnyNode())

@@ -14,11 +14,10 @@ from extractkit.paths import JsonValue
 from extractkit.schema.lint.spots import Meaning, Spot
 from extractkit.schema.match import json_types
 from extractkit.schema.nodes import (
-    AnyNode,
+    NO_TREE,
     ChoiceNode,
     Node,
     NumberNode,
-    SchemaTree,
     StringNode,
 )
 
@@ -39,7 +38,6 @@ _MARKS: Final[Mapping[Mark, str]] = {
     Mark.GROUNDED: "Grounded[{}]",
     Mark.INFERRED: "Inferred[{}]",
 }
-_NO_TREE: Final = SchemaTree(root=AnyNode())
 
 
 def quoted(values: Sequence[JsonValue]) -> str:
@@ -124,6 +122,6 @@ def _types_text(meaning: Meaning) -> str:
     kinds = {
         "integer" if isinstance(node, NumberNode) and node.integer else kind
         for node in meaning.answers
-        for kind in json_types(node, _NO_TREE)
+        for kind in json_types(node, NO_TREE)
     }
     return json.dumps([*sorted(kinds), "null"])

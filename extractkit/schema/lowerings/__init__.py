@@ -3,7 +3,8 @@
 Every file has one function:
 
     lower(node, scope) -> node            rewrites one node, its children being rewritten already
-    prepare(tree, scope) -> lower         the same, after a look at the whole tree
+    prepare(tree, scope) -> lower         the same, after a look at the whole tree; or None if
+                                          there is nothing to do in it
     lower_tree(tree, scope) -> tree       where one node is not enough to decide
 
 and, where values change their form, the way of it: a small frozen class that stands on the
@@ -38,13 +39,12 @@ from extractkit.schema.lowerings import (
     unions,
     untyped,
 )
-from extractkit.schema.nodes import AllOfNode, Node, SchemaTree, owners, walk_nodes
+from extractkit.schema.nodes import SchemaTree
 from extractkit.schema.scope import Rewrite, Scope, transform_tree
 
 __all__ = ["lower_stage"]
 
 _NODEWISE: Final[Mapping[str, Rewrite]] = {
-    "intersections": intersections.lower,
     "keys": keys.lower,
     "losses": losses.lower,
     "maps": maps.lower,
@@ -56,9 +56,10 @@ _NODEWISE: Final[Mapping[str, Rewrite]] = {
     "unions": unions.lower,
     "untyped": untyped.lower,
 }
-_PREPARED: Final[Mapping[str, Callable[[SchemaTree, Scope], Rewrite]]] = {
+_PREPARED: Final[Mapping[str, Callable[[SchemaTree, Scope], Rewrite | None]]] = {
     "choices": choices.prepare,
     "defaults": defaults.prepare,
+    "intersections": intersections.prepare,
     "required": required.prepare,
 }
 _WHOLE: Final[Mapping[str, Callable[[SchemaTree, Scope], SchemaTree]]] = {
@@ -70,10 +71,6 @@ _WHOLE: Final[Mapping[str, Callable[[SchemaTree, Scope], SchemaTree]]] = {
 }
 
 
-def _has(tree: SchemaTree, kind: type[Node]) -> bool:
-    return any(type(node) is kind for _, top in owners(tree) for node in walk_nodes(top))
-
-
 def lower_stage(names: Sequence[str], tree: SchemaTree, scope: Scope) -> SchemaTree:
     """Return `tree` after one stage: one walk, in which each lowering has its turn at each node.
 
@@ -82,11 +79,10 @@ def lower_stage(names: Sequence[str], tree: SchemaTree, scope: Scope) -> SchemaT
         tree: The nodes so far.
         scope: What the lowerings may look at and write to.
     """
-    if names == ("intersections",) and not _has(tree, AllOfNode):
-        return tree
     if names[0] in _WHOLE:
         return _WHOLE[names[0]](tree, scope)
     rewrites = [
         _NODEWISE[name] if name in _NODEWISE else _PREPARED[name](tree, scope) for name in names
     ]
-    return transform_tree(tree, scope, rewrites)
+    busy = [rewrite for rewrite in rewrites if rewrite is not None]
+    return transform_tree(tree, scope, busy) if busy else tree

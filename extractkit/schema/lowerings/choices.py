@@ -30,6 +30,7 @@ from extractkit.schema.nodes import (
     StringNode,
     UnionNode,
     owners,
+    stand_in,
     walk_nodes,
 )
 from extractkit.schema.plain import json_key, type_of
@@ -194,30 +195,15 @@ def _by_type(node: ChoiceNode, scope: Scope) -> Node:
     if len(branches) == 1:
         return branches[0]
     scope.change(node, "a choice of several types", "anyOf with a choice per type")
-    return UnionNode(
-        pointer=node.pointer,
-        description=node.description,
-        mark=node.mark,
-        notes=node.notes,
-        rest=node.rest,
-        beyond=node.beyond,
-        branches=tuple(replace(branch, description="", rest={}) for branch in branches),
-    )
+    plain = tuple(replace(branch, description="", rest={}) for branch in branches)
+    return stand_in(UnionNode(branches=plain), node)
 
 
 def _typed(kind: str, values: list[JsonValue], node: ChoiceNode) -> Node:
     plain: Node | None = {"null": NullNode(), "boolean": BooleanNode()}.get(kind)
     if plain is None or (kind == "boolean" and len(values) == 1):
         return replace(node, values=tuple(values))
-    return replace(
-        plain,
-        pointer=node.pointer,
-        description=node.description,
-        mark=node.mark,
-        notes=node.notes,
-        rest=node.rest,
-        beyond=node.beyond,
-    )
+    return stand_in(plain, node)
 
 
 def _with_spelling(node: ChoiceNode, scope: Scope) -> Node:

@@ -37,11 +37,13 @@ from extractkit.schema.nodes import (
     StringNode,
     UnionNode,
     map_children,
+    owners,
     rebase,
+    walk_nodes,
 )
-from extractkit.schema.scope import Scope
+from extractkit.schema.scope import Rewrite, Scope
 
-__all__ = ["lower"]
+__all__ = ["prepare"]
 
 N = TypeVar("N", bound=Node)
 
@@ -57,8 +59,14 @@ class _NoMergeError(Exception):
     """The parts cannot be written as one node."""
 
 
-def lower(node: Node, scope: Scope) -> Node:
-    """Return one node for an allOf, where there is one."""
+def prepare(tree: SchemaTree, scope: Scope) -> Rewrite | None:
+    """Return what makes one node of an allOf, where there is one; None where no allOf is."""
+    del scope
+    nodes = (node for _, top in owners(tree) for node in walk_nodes(top))
+    return _lower if any(isinstance(node, AllOfNode) for node in nodes) else None
+
+
+def _lower(node: Node, scope: Scope) -> Node:
     if not isinstance(node, AllOfNode):
         return node
     try:

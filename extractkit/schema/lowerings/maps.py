@@ -27,6 +27,7 @@ from extractkit.schema.nodes import (
     Property,
     StringNode,
     UnionNode,
+    stand_in,
 )
 from extractkit.schema.scope import Scope
 from extractkit.schema.ways import InPlace, Way
@@ -133,12 +134,7 @@ def lower(node: Node, scope: Scope) -> Node:
     if not node.properties:
         scope.change(node, "an open map", "a list of key and value entries")
         return replace(
-            entries,
-            description=node.description,
-            mark=node.mark,
-            notes=node.notes,
-            rest=node.rest,
-            beyond=node.beyond,
+            stand_in(entries, node),
             min_items=node.min_properties,
             max_items=node.max_properties,
         )

@@ -35,10 +35,9 @@ from extractkit.schema.nodes import (
     Property,
     SchemaTree,
     UnionNode,
-    owners,
-    walk_nodes,
 )
 from extractkit.schema.plain import is_same
+from extractkit.schema.quotas import count_unions
 from extractkit.schema.scope import Rewrite, Scope
 from extractkit.schema.ways import InPlace, Way
 
@@ -134,9 +133,8 @@ class _Spare:
 def prepare(tree: SchemaTree, scope: Scope) -> Rewrite:
     """Return what leaves as few optional keys as the target asks for."""
     limits = scope.dialect.limits
-    unions = sum(isinstance(node, UnionNode) for _, top in owners(tree) for node in walk_nodes(top))
     spare = _Spare(
-        unions=float("inf") if limits.unions is None else limits.unions - unions,
+        unions=float("inf") if limits.unions is None else limits.unions - count_unions(tree),
         optional=float("inf") if limits.optional is None else limits.optional,
     )
     return partial(_lower, spare=spare)

@@ -28,9 +28,8 @@ from extractkit.schema.nodes import (
     Property,
     SchemaTree,
     UnionNode,
-    owners,
-    walk_nodes,
 )
+from extractkit.schema.quotas import count_unions
 from extractkit.schema.scope import Scope, transform_tree
 from extractkit.schema.ways import InPlace
 
@@ -83,10 +82,10 @@ def lower_tree(tree: SchemaTree, scope: Scope) -> SchemaTree:
     most = scope.dialect.limits.unions
     if most is None:
         return tree
-    unions = sum(isinstance(node, UnionNode) for _, top in owners(tree) for node in walk_nodes(top))
-    if unions <= most:
+    excess = count_unions(tree) - most
+    if excess <= 0:
         return tree
-    return transform_tree(tree, scope, [partial(_lower, excess=_Excess(unions - most))])
+    return transform_tree(tree, scope, [partial(_lower, excess=_Excess(excess))])
 
 
 def _lower(node: Node, scope: Scope, *, excess: _Excess) -> Node:

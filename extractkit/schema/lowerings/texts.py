@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from extractkit.paths import JsonValue
-from extractkit.schema.nodes import Node, NumberNode, StringNode, UnionNode
+from extractkit.schema.nodes import Node, NumberNode, StringNode, UnionNode, stand_in
 from extractkit.schema.plain import digits_of
 from extractkit.schema.scope import Scope
 from extractkit.schema.ways import Way
@@ -155,10 +155,7 @@ def _as_text(node: UnionNode, pattern: str, scope: Scope) -> Node:
     text = StringNode(pointer=node.pointer, pattern=pattern, ways=(Digits(),))
     if others:
         return replace(node, branches=(text, *others), decimal=False)
-    return replace(
-        text, description=node.description, mark=node.mark, notes=node.notes, rest=node.rest,
-        beyond=node.beyond,
-    )  # fmt: skip
+    return stand_in(text, node)
 
 
 def _decimal_branch(part: Node, pattern: str, scope: Scope) -> Node:

@@ -14,7 +14,15 @@ from typing import ClassVar, Final
 
 from extractkit.paths import JsonObject, JsonValue, is_array, is_object
 from extractkit.schema.lowerings.maps import closed
-from extractkit.schema.nodes import ArrayNode, NeverNode, Node, NullNode, ObjectNode, Property
+from extractkit.schema.nodes import (
+    ArrayNode,
+    NeverNode,
+    Node,
+    NullNode,
+    ObjectNode,
+    Property,
+    stand_in,
+)
 from extractkit.schema.scope import Scope
 from extractkit.schema.ways import Way
 
@@ -145,18 +153,13 @@ def _positions(node: ArrayNode, scope: Scope) -> Node:
     scope.change(node, "a list of fixed positions", "an object with a key per position")
     if node.unique:
         scope.lose(node, "uniqueItems", "positions that are keys are not compared")
-    return ObjectNode(
-        pointer=node.pointer,
-        description=node.description,
-        mark=node.mark,
-        notes=node.notes,
-        rest=node.rest,
-        beyond=node.beyond,
+    keyed = ObjectNode(
         properties=tuple(properties),
         extra=closed(node),
         extra_stated=True,
         ways=(*node.ways, Positions(count, has_rest)),
     )
+    return stand_in(keyed, node)
 
 
 def _rest(node: ArrayNode, count: int) -> Node:

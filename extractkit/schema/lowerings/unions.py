@@ -16,7 +16,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from extractkit.schema.match import are_disjoint
-from extractkit.schema.nodes import NeverNode, Node, UnionNode
+from extractkit.schema.nodes import NeverNode, Node, UnionNode, stand_in
 from extractkit.schema.scope import Scope
 
 __all__ = ["lower"]
@@ -92,10 +92,7 @@ def _implied(node: UnionNode, scope: Scope) -> Node:
         if type(branch).__name__ == wanted:
             name = node.implied
             scope.change(node, f"no type beside keywords of {name}", f"type {name}")
-            return replace(
-                branch, description=node.description, mark=node.mark, notes=node.notes,
-                rest=node.rest, beyond=node.beyond,
-            )  # fmt: skip
+            return stand_in(branch, node)
     return node
 
 

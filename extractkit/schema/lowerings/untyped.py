@@ -11,11 +11,11 @@ Only untyped places are sent this way; what has a type keeps it.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from extractkit.paths import JsonObject, JsonValue
-from extractkit.schema.nodes import AnyNode, Node, StringNode, UnionNode
+from extractkit.schema.nodes import AnyNode, Node, StringNode, UnionNode, stand_in
 from extractkit.schema.scope import Scope
 from extractkit.schema.ways import Way
 
@@ -66,15 +66,8 @@ def lower(node: Node, scope: Scope) -> Node:
     elif not isinstance(node, AnyNode):
         return node
     scope.change(node, "a place of any type", "a string that holds JSON")
-    return StringNode(
-        pointer=node.pointer,
-        description=f"{node.description} (JSON text)".strip(),
-        mark=node.mark,
-        notes=node.notes,
-        rest=node.rest,
-        beyond=node.beyond,
-        ways=(*node.ways, JsonText()),
-    )
+    text = stand_in(StringNode(ways=(*node.ways, JsonText())), node)
+    return replace(text, description=f"{node.description} (JSON text)".strip())
 
 
 def _is_any(branch: Node) -> bool:
