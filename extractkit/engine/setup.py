@@ -106,7 +106,7 @@ def _example(compiled: CompiledSchema, position: int, example: Example) -> tuple
     where = f"examples[{position}]"
     _check_text(example.text)
     try:
-        document: JsonValue = _as_document(compiled, example.value)
+        document = compiled.document(example.value)
     except (ValueError, TypeError) as error:
         raise UsageError(f"{where} does not fit the target: {error}") from error
     outcome = checks.run(compiled, document, text=example.text)
@@ -117,13 +117,3 @@ def _example(compiled: CompiledSchema, position: int, example: Example) -> tuple
             "give the value as the JSON that the model should write"
         )
     return example.text, compiled.lower(document)
-
-
-def _as_document(compiled: CompiledSchema, value: Any) -> JsonValue:
-    """Return `value` as plain JSON: as it is, or as the target writes an instance."""
-    if compiled.adapter is None or isinstance(value, dict | list | str | int | float | None):
-        return pydantic_core.to_jsonable_python(value)
-    instance = compiled.adapter.validate_python(value)
-    return compiled.adapter.dump_python(
-        instance, mode="json", by_alias=True, round_trip=True, warnings="error"
-    )

@@ -15,6 +15,7 @@ from extractkit.schema.bounds import BoundedSchema, Bounds, bound
 from extractkit.schema.claims import Claim, find_claims, find_dropped
 from extractkit.schema.convert import Fault, Lifter
 from extractkit.schema.dialects import Dialect
+from extractkit.schema.dumped import document_of
 from extractkit.schema.explain import Explanation, explain
 from extractkit.schema.nodes import SchemaTree
 from extractkit.schema.report import Rewritten, Unenforced
@@ -65,6 +66,17 @@ class CompiledSchema:
         repr=False, default_factory=dict[Bounds, BoundedSchema]
     )
     _lock: threading.Lock = field(repr=False, default_factory=threading.Lock)
+
+    def document(self, value: Any) -> JsonValue:
+        """Return an instance of the target as plain JSON in the user's form.
+
+        UNKNOWN is spelled as the target asks for it at each place. What is plain JSON is given
+        back as it is.
+
+        Raises:
+            ValueError: If it is neither, or no instance of the target.
+        """
+        return document_of(value, self.adapter, self.tree)
 
     def lower(self, value: JsonValue) -> JsonValue:
         """Return a user's document in the form that `schema` asks for.

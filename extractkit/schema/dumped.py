@@ -1,4 +1,4 @@
-"""An instance of a target as a document in the user's form.
+"""A value of a target as a document in the user's form.
 
 Pydantic writes UNKNOWN without a look at what stands beside it. Here it is spelled as the target
 asks for it at each place: the word, or the reserved object beside texts. Neighbours: whoever has
@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from pydantic import TypeAdapter
+from pydantic_core import to_jsonable_python
 
 from extractkit.fields import UNKNOWN_AS_OBJECT
 from extractkit.paths import JsonValue, is_array, is_object
@@ -17,7 +18,24 @@ from extractkit.schema.convert import below
 from extractkit.schema.match import is_unknown
 from extractkit.schema.nodes import AllOfNode, ChoiceNode, Node, RefNode, SchemaTree, UnionNode
 
-__all__ = ["dump"]
+__all__ = ["document_of", "dump"]
+
+
+def document_of(value: Any, adapter: TypeAdapter[Any] | None, tree: SchemaTree) -> JsonValue:
+    """Return `value` as plain JSON: as it is, or as the target writes an instance.
+
+    Args:
+        value: Plain JSON, or an instance of the target's type.
+        adapter: Pydantic's reading of the type; None for a JSON Schema.
+        tree: The user's own nodes.
+
+    Raises:
+        ValueError: If it is neither.
+    """
+    if adapter is None or isinstance(value, dict | list | str | int | float | None):
+        plain: JsonValue = to_jsonable_python(value)
+        return plain
+    return dump(adapter.validate_python(value), adapter, tree)
 
 
 def dump(value: Any, adapter: TypeAdapter[Any], tree: SchemaTree) -> JsonValue:

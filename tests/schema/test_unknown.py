@@ -16,7 +16,6 @@ from typing_extensions import TypeAliasType
 from extractkit.errors import SchemaError
 from extractkit.fields import UNKNOWN, Inferred, Unknown
 from extractkit.schema import DIALECTS, compile_schema
-from extractkit.schema.dumped import dump
 
 WORD: Any = {"const": "unknown", "type": "string"}
 OBJECT: Any = {
@@ -146,7 +145,7 @@ def test_an_instance_is_written_as_the_document_that_the_target_asks_for() -> No
     assert compiled.adapter is not None
     friend = Person(name="unknown", kind=UNKNOWN)
     value = Person(name=UNKNOWN, kind="a", friends=[friend], notes={"x": UNKNOWN, "y": "unknown"})
-    document = dump(value, compiled.adapter, compiled.tree)
+    document = compiled.document(value)
     assert document == {
         "name": {"unknown": True},
         "kind": "a",
@@ -161,4 +160,4 @@ def test_an_instance_that_does_not_fit_is_not_written() -> None:
     compiled = compile_schema(Person)
     assert compiled.adapter is not None
     with pytest.raises(ValueError, match="Expected UNKNOWN, found"):
-        dump(Person.model_construct(name=3.5), compiled.adapter, compiled.tree)
+        compiled.document(Person.model_construct(name=3.5))

@@ -10,8 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import pydantic_core
-
 from extractkit.errors import UsageError
 from extractkit.paths import JsonValue, is_array, is_object
 from extractkit.results import Example
@@ -49,7 +47,7 @@ def documents(compiled: CompiledSchema, examples: Sequence[Any]) -> tuple[JsonVa
 def _document(compiled: CompiledSchema, index: int, example: Any) -> JsonValue:
     value = example.value if isinstance(example, Example) else example
     try:
-        document = _plain(compiled, value)
+        document = compiled.document(value)
     except (ValueError, TypeError) as error:  # Pydantic's errors are ValueErrors
         raise UsageError(f"examples[{index}] does not fit the target: {error}") from error
     if not accepts(compiled.tree.root, document, compiled.tree):
@@ -58,15 +56,6 @@ def _document(compiled: CompiledSchema, index: int, example: Any) -> JsonValue:
             "value as the JSON that the model should write"
         )
     return document
-
-
-def _plain(compiled: CompiledSchema, value: Any) -> JsonValue:
-    if compiled.adapter is None or isinstance(value, dict | list | str | int | float | None):
-        return pydantic_core.to_jsonable_python(value)
-    instance = compiled.adapter.validate_python(value)
-    return compiled.adapter.dump_python(
-        instance, mode="json", by_alias=True, round_trip=True, warnings="error"
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
