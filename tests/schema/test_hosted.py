@@ -311,6 +311,15 @@ def test_an_enum_that_is_too_large_is_told_and_left_open() -> None:
     there_and_back(mixed, "3")
 
 
+@pytest.mark.parametrize("dialect", HOSTED)
+def test_a_large_choice_of_objects_is_told_and_comes_back(dialect: str) -> None:
+    compiled = compile_schema({"enum": [{"a": number} for number in range(1500)]}, dialect)
+    there_and_back(compiled, {"a": 1400})
+    lost = {item.keyword for item in compiled.unenforced}
+    assert lost == ({"enum"} if dialect == "openai-strict" else set())
+    assert compiled.lift({"value": "another text"}) == "another text"
+
+
 @pytest.mark.parametrize("dialect", ["anthropic", "anthropic-tool"])
 def test_illegal_keys_get_legal_names(dialect: str) -> None:
     keys = ["", "a b", "a/b", "a_b", "é", "x" * 65, "x" * 66, "$ref", "title", "type", "default"]

@@ -133,13 +133,13 @@ def _too_many(tree: SchemaTree, limits: Limits) -> Iterable[tuple[str, str]]:
 def _lower(node: Node, scope: Scope, *, loose: frozenset[tuple[str, str]]) -> Node:
     if not isinstance(node, ChoiceNode):
         return node
-    if (scope.owner, node.pointer) in loose:
-        return _open(node, scope)
     kinds: dict[str, list[JsonValue]] = {}
     for value in node.values:
         kind = type_of(value)
         kinds.setdefault(kind if kind in scope.dialect.choices else "label", []).append(value)
     node = _labelled(node, kinds, scope)
+    if (scope.owner, node.pointer) in loose:
+        return _open(node, scope)
     if scope.dialect.choices_typed:
         return _by_type(node, scope)
     return node if scope.dialect.exact_case else _with_spelling(node, scope)
@@ -152,17 +152,23 @@ def _open(node: ChoiceNode, scope: Scope) -> Node:
     more = f" and {len(node.values) - _SHOWN} more" if len(node.values) > _SHOWN else ""
     described = f"{node.description} (one of: {told}{more})".strip()
     kinds = list(dict.fromkeys(type_of(value) for value in node.values))
-    branches = tuple(_of_kind(kind, node) for kind in kinds)
+    branches = tuple(replace(_OPEN[kind], pointer=node.pointer) for kind in kinds)
+    branches = tuple(
+        replace(branch, ways=node.ways) if isinstance(branch, StringNode) else branch
+        for branch in branches
+    )
     if len(branches) == 1:
         return replace(branches[0], description=described, mark=node.mark)
     return UnionNode(pointer=node.pointer, description=described, mark=node.mark, branches=branches)
 
 
-def _of_kind(kind: str, node: ChoiceNode) -> Node:
-    kinds: dict[str, type[Node]] = {
-        "null": NullNode, "boolean": BooleanNode, "number": NumberNode, "string": StringNode,
-    }  # fmt: skip
-    return kinds[kind](pointer=node.pointer) if kind in kinds else replace(node, values=())
+_OPEN: Final[Mapping[str, Node]] = {
+    "boolean": BooleanNode(),
+    "null": NullNode(),
+    "number": NumberNode(),
+    "string": StringNode(),
+}
+"""What is left of each JSON type that a choice may hold."""
 
 
 def _labelled(node: ChoiceNode, kinds: dict[str, list[JsonValue]], scope: Scope) -> ChoiceNode:
