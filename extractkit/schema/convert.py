@@ -364,12 +364,18 @@ class _Lowerer:
         if isinstance(node, ObjectNode) and is_object(value):
             return self._object(node, value, at)
         if isinstance(node, ArrayNode) and is_array(value):
-            return [
-                self.of(part, item, _step(node, at, index, value))
-                for index, item in enumerate(value)
-                if (part := below(node, index))
-            ]
+            return self._list(node, value, at)
         return value
+
+    def _list(self, node: ArrayNode, value: list[JsonValue], at: _Place) -> JsonValue:
+        if node.max_items is not None and len(value) > node.max_items:
+            why = f"it has {len(value)} elements, and at most {node.max_items} can be sent"
+            raise RefusedError(_pointer(at), why)
+        return [
+            self.of(part, item, _step(node, at, index, value))
+            for index, item in enumerate(value)
+            if (part := below(node, index))
+        ]
 
     def _object(self, node: ObjectNode, value: dict[str, JsonValue], at: _Place) -> JsonValue:
         lowered: dict[str, Any] = {
