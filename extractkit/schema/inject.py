@@ -10,7 +10,7 @@ from typing import Any, Final
 from extractkit.paths import Pointer, join
 from extractkit.schema.dialects import Dialect
 from extractkit.schema.limits import Bounds, InjectedBound
-from extractkit.schema.lowerings.texts import DATE_PATTERNS, is_bounded
+from extractkit.schema.lowerings.texts import DATE_PATTERNS, WITH_END, is_bounded
 from extractkit.schema.match import admits_null
 from extractkit.schema.minimal import EXAMPLES
 from extractkit.schema.nodes import (
@@ -134,6 +134,9 @@ class Injector:
         exact = DATE_PATTERNS.get((node.format or "", node.offset))
         if exact and node.pattern is None and node.max_length is None and not node.min_length:
             return replace(node, format=None, pattern=exact)  # of real dates, with an end
+        ended = WITH_END.get(node.pattern or "")
+        if ended is not None and node.max_length is None:
+            return replace(node, pattern=ended)
         if node.max_length is not None or node.format in _FIXED_LENGTH:
             return node
         shortest = len(EXAMPLES.get(node.format or "", ""))

@@ -53,5 +53,5 @@ def is_same(one: JsonValue, other: JsonValue) -> bool:
 
 
 def digits_of(number: float) -> str:
-    """Return a number as the text of its digits, without an exponent."""
-    return format(Decimal(str(number)), "f")
+    """Return the digits of a number as text, without an exponent; 1.0 is "1", as to Pydantic."""
+    return format(Decimal(str(number)), "f").removesuffix(".0")

@@ -21,7 +21,7 @@ from operator import or_
 from typing import Annotated, Any, Generic, Literal, NamedTuple, NotRequired, Required, TypeVar
 from uuid import UUID
 
-from hypothesis import HealthCheck, Phase, reject, settings
+from hypothesis import HealthCheck, Phase, assume, event, reject, settings
 from hypothesis import strategies as st
 from pydantic import (
     AnyUrl,
@@ -38,7 +38,9 @@ from pydantic import (
 )
 from typing_extensions import TypedDict
 
+from extractkit.errors import SchemaError
 from extractkit.fields import Grounded, Inferred, Reasoning, Unknown, Verbatim
+from extractkit.schema import DIALECTS, CompiledSchema
 from tests.schema.strategies_instances import HOSTILE, instances
 
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
@@ -435,3 +437,24 @@ def models(depth: int = 2) -> st.SearchStrategy[Any]:
     """Return targets of all kinds; every other one is a model class."""
     made = recipes(depth).map(lambda recipe: recipe.build())
     return made | types(depth + 1)
+
+
+def depth_of(document: Any) -> int:
+    """Return how many containers stand inside each other."""
+    inner = document.values() if isinstance(document, dict) else document
+    if not isinstance(document, dict | list):
+        return 0
+    return 1 + max(map(depth_of, inner), default=0)
+
+
+def lowered_or_too_deep(compiled: CompiledSchema, document: Any) -> Any:
+    """Return the lowered document; it may only be refused for its depth, where that is bounded."""
+    try:
+        return compiled.lower(document)
+    except SchemaError:
+        bound = DIALECTS[compiled.dialect].recursion
+        if bound is None or depth_of(document) <= bound:
+            raise
+        event("too deep")
+        assume(False)
+        raise

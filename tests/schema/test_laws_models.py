@@ -35,6 +35,7 @@ from tests.schema.strategies_models import (
     Recipe,
     budget,
     dump,
+    lowered_or_too_deep,
     models,
     recipes,
     values,
@@ -81,27 +82,6 @@ def compiled_or_refused(target: Any, dialect: str) -> CompiledSchema:
     return compiled
 
 
-def depth_of(document: Any) -> int:
-    """Return how many containers stand inside each other."""
-    inner = document.values() if isinstance(document, dict) else document
-    if not isinstance(document, dict | list):
-        return 0
-    return 1 + max(map(depth_of, inner), default=0)
-
-
-def lowered_or_too_deep(compiled: CompiledSchema, document: Any) -> Any:
-    """Return the lowered document; it may only be refused for its depth, where that is bounded."""
-    try:
-        return compiled.lower(document)
-    except SchemaError:
-        bound = DIALECTS[compiled.dialect].recursion
-        if bound is None or depth_of(document) <= bound:
-            raise
-        event("too deep")
-        assume(False)
-        raise
-
-
 TAGS = ("left", "a", "A", "only", True, 1)
 
 
@@ -118,9 +98,6 @@ def without_null_defaults(document: Any, lifted: Any) -> Any:
     return lifted
 
 
-_LONG = re.compile(r"\d{41}")
-
-
 @ALL
 @budget(15)
 @given(data=st.data())
@@ -133,8 +110,6 @@ def test_every_value_of_a_model_comes_back_and_is_admitted(
         unset = data.draw(st.booleans())
         document = data.draw(values(target, unset=unset))
         before = json.dumps(document)
-        # While decoding here, a decimal has at most 40 digits on either side of its point.
-        assume(dialect not in ("llguidance", "outlines-core") or not _LONG.search(before))
         lowered = lowered_or_too_deep(compiled, document)
         assert json.dumps(document) == before
         lifted = compiled.lift(lowered)

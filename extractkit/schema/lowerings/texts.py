@@ -23,7 +23,7 @@ from extractkit.schema.plain import digits_of
 from extractkit.schema.scope import Scope
 from extractkit.schema.ways import Way
 
-__all__ = ["DATE_PATTERNS", "DECIMAL", "Digits", "format_of", "is_bounded", "lower"]
+__all__ = ["DATE_PATTERNS", "DECIMAL", "WITH_END", "Digits", "format_of", "is_bounded", "lower"]
 
 _YEAR = "(?:[1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
 _LEAP_YEAR = "(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:0[48]|[2468][048]|[13579][26])00)"
@@ -63,11 +63,12 @@ DATE_PATTERNS: Final[Mapping[tuple[str, str], str]] = {
 }
 """Expressions by (format, offset)."""
 
-DECIMAL: Final = r"^[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,4})?$"
-"""The texts that a Decimal is written as."""
-
 _ANY_DECIMAL: Final = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?$"
-"""The same without a limit, for targets on which no answer can run away by it."""
+"""The texts that a Decimal is written as."""
+DECIMAL: Final = r"^[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,4})?$"
+"""The same with an end."""
+WITH_END: Final[Mapping[str, str]] = {_ANY_DECIMAL: DECIMAL}
+"""What stands for an expression while decoding, where no answer may run away."""
 
 _FORMATS: Final = {pattern: name for (name, _), pattern in DATE_PATTERNS.items()} | {
     DECIMAL: "decimal",
@@ -136,12 +137,11 @@ def is_bounded(number: NumberNode) -> bool:
 
 def _decimal(node: UnionNode, scope: Scope) -> Node:
     number = next((part for part in node.branches if isinstance(part, NumberNode)), None)
-    is_text = scope.dialect.decimals == "text"
-    pattern = _ANY_DECIMAL if is_text else DECIMAL
+    pattern = _ANY_DECIMAL
     if number is not None and is_bounded(number):
-        pattern = _digits(number, "+" if is_text else "{1,40}")
+        pattern = _digits(number)
         _lose_of_text(node, number, scope)
-    if is_text:
+    if scope.dialect.decimals == "text":
         return _as_text(node, pattern, scope)
     branches = tuple(_decimal_branch(part, pattern, scope) for part in node.branches)
     scope.change(node, "any text beside a number", "the digits of a decimal number")
@@ -191,18 +191,13 @@ def _tighter(
     return exclusive if given and min(given) < side * edge else edge
 
 
-def _digits(number: NumberNode, many: str) -> str:
-    """Return an expression for the text of `number`: its sign and its digits.
-
-    Args:
-        number: What the type says of it.
-        many: How often a digit may stand where the type sets no limit.
-    """
+def _digits(number: NumberNode) -> str:
+    """Return an expression for the text of `number`: its sign and its digits."""
     signed = max(number.minimum or -1, number.exclusive_minimum or -1) < 0
     if 0 in (number.minimum, number.exclusive_minimum):
         signed = False
-    places = many if number.decimals is None else f"{{1,{number.decimals}}}"
-    whole = many
+    places = "+" if number.decimals is None else f"{{1,{number.decimals}}}"
+    whole = "+"
     if number.digits is not None and number.decimals is not None:
         whole = f"{{1,{max(1, number.digits - number.decimals)}}}"
     fraction = rf"(?:\.[0-9]{places})?" if number.decimals != 0 else ""
