@@ -8,7 +8,7 @@ node models is kept in `rest`, in the spelling of 2020-12. It fetches nothing.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
@@ -17,6 +17,7 @@ from extractkit.schema.documents import ADDRESSES, Document
 from extractkit.schema.extent import check_extent
 from extractkit.schema.kept import Rewriter
 from extractkit.schema.keywords import Keywords
+from extractkit.schema.match import is_found
 from extractkit.schema.nodes import (
     AllOfNode,
     AnyNode,
@@ -296,14 +297,15 @@ class _Reader:
         extra = self._node(schema.get("additionalProperties", True), f"{at}/*")
         names = schema.get("x-extractkit-names", schema.get("propertyNames"))
         reads = schema.get("x-extractkit-reads", [])
+        patterns = tuple(
+            [
+                (pattern, self._node(part, f"{at}/*"))
+                for pattern, part in keywords.mapping("patternProperties").items()
+            ]
+        )
         return ObjectNode(
-            properties=self._properties(keywords, extra),
-            patterns=tuple(
-                [
-                    (pattern, self._node(part, f"{at}/*"))
-                    for pattern, part in keywords.mapping("patternProperties").items()
-                ]
-            ),
+            properties=self._properties(keywords, patterns, extra),
+            patterns=patterns,
             extra=extra,
             extra_stated="additionalProperties" in schema,
             names=None if names is None else self._node(names, f"{at}/*"),
@@ -313,7 +315,9 @@ class _Reader:
             **meta,
         )
 
-    def _properties(self, keywords: Keywords, extra: Node) -> tuple[Property, ...]:
+    def _properties(
+        self, keywords: Keywords, patterns: Sequence[tuple[str, Node]], extra: Node
+    ) -> tuple[Property, ...]:
         at = keywords.at
         declared = keywords.mapping("properties")
         required = dict.fromkeys(keywords.names())
@@ -324,7 +328,7 @@ class _Reader:
         properties.extend(
             Property(
                 name=name,
-                node=replace(extra, pointer=join(at, name)),
+                node=replace(_undeclared(name, patterns, extra), pointer=join(at, name)),
                 required=True,
                 declared=False,
             )
@@ -332,6 +336,12 @@ class _Reader:
             if name not in declared
         )
         return tuple(properties)
+
+
+def _undeclared(name: str, patterns: Sequence[tuple[str, Node]], extra: Node) -> Node:
+    """Return what a key holds that is only named as required."""
+    found = [node for pattern, node in patterns if is_found(pattern, name)]
+    return AllOfNode(parts=tuple(found)) if len(found) > 1 else (found or [extra])[0]
 
 
 def _types(keywords: Keywords, found: _Found) -> tuple[list[str] | None, str | None]:

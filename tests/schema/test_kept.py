@@ -180,3 +180,23 @@ def test_a_way_lowers_what_comes_back_or_refuses_in_words(way: Way) -> None:
             assert str(refusal)
             continue
         assert way.lift(lowered, []) == value
+
+
+@pytest.mark.parametrize("dialect", sorted(DIALECTS))
+def test_a_required_key_that_only_a_pattern_describes_holds_what_the_pattern_says(
+    dialect: str,
+) -> None:
+    schema = {
+        "type": "object",
+        "patternProperties": {"^@": {"type": "string"}, "y$": {"type": "string"}},
+        "required": ["@x", "@y"],
+        "additionalProperties": False,
+    }
+    compiled = compile_schema(schema, dialect)
+    value = {"@x": "a", "@y": "b"}
+    lowered = compiled.lower(value)
+    assert compiled.lift(lowered) == value
+    sent = jsonschema_rs.validator_for(compiled.schema)
+    assert sent.is_valid(lowered)
+    with pytest.raises(SchemaError, match="found a number"):
+        compiled.lower({**value, "@x": 3})
