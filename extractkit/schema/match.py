@@ -9,8 +9,9 @@ from __future__ import annotations
 import datetime
 import ipaddress
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from itertools import combinations, pairwise
 from typing import Final
 
 from extractkit.paths import JsonValue, is_object
@@ -52,6 +53,7 @@ _NODE_TYPES: Final[dict[type[Node], frozenset[str]]] = {
     ObjectNode: frozenset({"object"}),
     NeverNode: frozenset(),
 }
+_MOST_COMPARED: Final = 256
 _DEPTH: Final = 64
 """How deep a value is looked into before it counts as fitting."""
 
@@ -292,6 +294,22 @@ def are_disjoint(
         or _lack_a_key(one, other)
         or (depth > 0 and _have_a_disjoint_key(one, other, tree, depth - 1))
     )
+
+
+def confusable(
+    node: UnionNode, tree: SchemaTree, tag: str | None = None
+) -> Iterator[tuple[Node, Node]]:
+    """Yield the pairs of alternatives that some value may fit both of.
+
+    Of more than 256 alternatives each is paired with its neighbour, unseen: all pairs would take
+    too long, and to call two of them confusable is always safe.
+    """
+    if len(node.branches) > _MOST_COMPARED:
+        yield from pairwise(node.branches)
+        return
+    for one, other in combinations(node.branches, 2):
+        if not are_disjoint(one, other, tree, tag):
+            yield one, other
 
 
 def _have_disjoint_tags(one: Node, other: Node, tree: SchemaTree, tag: str | None) -> bool:

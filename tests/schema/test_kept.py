@@ -200,3 +200,30 @@ def test_a_required_key_that_only_a_pattern_describes_holds_what_the_pattern_say
     assert sent.is_valid(lowered)
     with pytest.raises(SchemaError, match="found a number"):
         compiled.lower({**value, "@x": 3})
+
+
+@pytest.mark.parametrize("dialect", sorted({*DIALECTS} - {"json-schema"}))
+def test_expressions_over_keys_that_overlap_are_told(dialect: str) -> None:
+    both = {"^a": {"type": "integer"}, "b$": {"minimum": 3, "type": "integer"}}
+    schema = {"type": "object", "patternProperties": both, "additionalProperties": False}
+    lost = {item.keyword for item in compile_schema(schema, dialect).unenforced}
+    assert "patternProperties" in lost
+
+
+@pytest.mark.parametrize("form", ["anyOf", "oneOf"])
+@pytest.mark.parametrize("dialect", sorted(DIALECTS))
+def test_thousands_of_alternatives_are_compiled_in_time(dialect: str, form: str) -> None:
+    def branch(number: int) -> Any:
+        key = f"k{number}"
+        return {"type": "object", "properties": {key: {}}, "required": [key]}
+
+    many = {f"d{number}": branch(number) for number in range(3000)}
+    schema = {form: [{"$ref": f"#/$defs/{name}"} for name in many], "$defs": many}
+    began = time.process_time()
+    try:
+        compiled = compile_schema(schema, dialect)
+    except SchemaError as refusal:
+        assert refusal.pointer is not None
+    else:
+        assert compiled.lift(compiled.lower({"k7": 1})) == {"k7": 1}
+    assert time.process_time() - began < 5

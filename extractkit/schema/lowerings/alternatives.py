@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations
 from typing import ClassVar
 
 from extractkit.paths import JsonValue, is_object
 from extractkit.schema.convert import Lifter
 from extractkit.schema.lowerings.maps import closed, free_name
-from extractkit.schema.match import are_disjoint, json_types
+from extractkit.schema.match import confusable, json_types
 from extractkit.schema.nodes import (
     Node,
     ObjectNode,
@@ -78,20 +77,21 @@ def _lower(node: Node, scope: Scope, *, lifter: Lifter) -> Node:
     if not isinstance(node, UnionNode):
         return node
     lifting = {branch for branch in node.branches if lifter.of(branch) is not None}
-    confusable = {
+    if not lifting:
+        return node
+    alike = {
         branch
-        for one, other in combinations(node.branches, 2)
-        if (one in lifting or other in lifting)
-        and not are_disjoint(one, other, scope.tree, node.tag)
-        for branch in (one, other)
+        for pair in confusable(node, scope.tree, node.tag)
+        if not lifting.isdisjoint(pair)
+        for branch in pair
     }
-    if not confusable:
+    if not alike:
         return node
     scope.change(node, "alternatives that look alike when rewritten", "one named object each")
     names: list[str] = []
     branches: list[Node] = []
     for branch in node.branches:
-        if branch in confusable:
+        if branch in alike:
             name = free_name(name_of(branch), names)
             names.append(name)
             branches.append(_named(branch, name))

@@ -16,11 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations
 from typing import ClassVar
 
 from extractkit.paths import JsonValue, Pointer, is_object
-from extractkit.schema.match import admits_null, are_disjoint
+from extractkit.schema.match import admits_null, confusable
 from extractkit.schema.nodes import (
     AllOfNode,
     ChoiceNode,
@@ -108,10 +107,8 @@ def _confusable(node: Node, tree: SchemaTree) -> Iterator[Node]:
     if isinstance(node, AllOfNode) or node.rest:
         yield node
     if isinstance(node, UnionNode):
-        for one, other in combinations(node.branches, 2):
-            if not are_disjoint(one, other, tree, node.tag):
-                yield one
-                yield other
+        for pair in confusable(node, tree, node.tag):
+            yield from pair
 
 
 def _collect(node: Node, owner: str, tree: SchemaTree, found: set[tuple[str, Pointer]]) -> None:

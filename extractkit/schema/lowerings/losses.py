@@ -32,7 +32,7 @@ from extractkit.schema.nodes import (
 from extractkit.schema.patterns import parse
 from extractkit.schema.scope import Scope
 
-__all__ = ["lower"]
+__all__ = ["lower", "may_overlap"]
 
 _FIELDS: Final[Mapping[str, tuple[str, Any]]] = {
     "minimum": ("minimum", None),
@@ -222,7 +222,7 @@ def _patterns(node: ObjectNode, scope: Scope) -> ObjectNode:
         why = f"{scope.dialect.name} does not know this keyword"
     elif any(_unfit(pattern, scope) for pattern, _ in node.patterns):
         why = "an expression over keys is not linear"
-    elif any(_overlap(one, other) for (one, _), (other, _) in combinations(node.patterns, 2)):
+    elif may_overlap(node):
         why = "one key could match two expressions"
     else:
         return node
@@ -238,6 +238,12 @@ def _patterns(node: ObjectNode, scope: Scope) -> ObjectNode:
         node, patterns=(), extra=extra, extra_stated=True,
         description=_told(node.description, told),
     )  # fmt: skip
+
+
+def may_overlap(node: ObjectNode) -> bool:
+    """Whether one key may match two of the expressions over keys."""
+    pairs = combinations(node.patterns, 2)
+    return any(_overlap(one, other) for (one, _), (other, _) in pairs)
 
 
 def _overlap(one: str, other: str) -> bool:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
 from extractkit.paths import JsonObject, JsonValue, is_array, is_object, join
+from extractkit.schema.lowerings.losses import may_overlap
 from extractkit.schema.match import is_found
 from extractkit.schema.nodes import (
     ArrayNode,
@@ -178,6 +179,8 @@ def _entries(node: ObjectNode, scope: Scope) -> ArrayNode:
             scope.lose(
                 node, "patternProperties", "a key that fits an expression can be written as another"
             )
+    if may_overlap(node):
+        scope.lose(node, "patternProperties", "a key that fits two expressions is held to one")
     items = kinds[0] if len(kinds) == 1 else UnionNode(pointer=at, branches=tuple(kinds))
     patterns = tuple(pattern for pattern, _ in node.patterns) if node.is_closed else ()
     return ArrayNode(pointer=node.pointer, items=items, ways=(Entries(patterns),))

@@ -13,9 +13,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations
 
-from extractkit.schema.match import are_disjoint
+from extractkit.schema.match import confusable
 from extractkit.schema.nodes import NeverNode, Node, UnionNode, stand_in
 from extractkit.schema.scope import Scope
 
@@ -49,9 +48,7 @@ def lower(node: Node, scope: Scope) -> Node:
 
 
 def _exclude_each_other(node: UnionNode, scope: Scope, tag: str | None) -> bool:
-    return all(
-        are_disjoint(one, other, scope.tree, tag) for one, other in combinations(node.branches, 2)
-    )
+    return next(confusable(node, scope.tree, tag), None) is None
 
 
 def _flat(node: UnionNode) -> Node:
