@@ -37,6 +37,7 @@ __all__ = [
     "admits_null",
     "are_disjoint",
     "choose",
+    "confusable",
     "is_found",
     "is_unknown",
     "json_types",
