@@ -18,7 +18,7 @@ so the way back is the same. A value that reaches a bound is told by `BoundedSch
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Final
 
@@ -28,7 +28,11 @@ from extractkit.schema.dialects import Dialect
 from extractkit.schema.inject import Injector
 from extractkit.schema.limits import Bounds, InjectedBound
 from extractkit.schema.minimal import shortest_document
-from extractkit.schema.nodes import Node, SchemaTree
+from extractkit.schema.nodes import (
+    Node,
+    SchemaTree,
+    replace,
+)
 from extractkit.schema.plain import parts_of, type_of
 from extractkit.schema.write import write
 

@@ -21,6 +21,7 @@ from extractkit.schema.nodes import (
     RefNode,
     SchemaTree,
     UnionNode,
+    has_children,
     walk_nodes,
 )
 from extractkit.schema.plain import digits_of, is_same, type_of
@@ -130,6 +131,8 @@ class Lifter:
 
     def of(self, node: Node) -> _Lift | None:
         """Return what takes an answer to `node` back; None where it has the user's form."""
+        if not node.ways and not has_children(node) and not isinstance(node, RefNode):
+            return None
         if node not in self._known:
             self._known[node] = self._make(node)
         return self._known[node]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from extractkit.paths import Pointer, join
@@ -30,6 +29,7 @@ from extractkit.schema.nodes import (
     StringNode,
     UnionNode,
     map_children,
+    replace,
 )
 from extractkit.schema.patterns import parse
 from extractkit.schema.unroll import unroll

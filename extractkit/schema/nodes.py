@@ -12,8 +12,8 @@ position or map key ("/lines/*/price"). Inside a definition it counts from that 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from operator import is_
+from dataclasses import dataclass, field, fields
+from operator import attrgetter, is_
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from extractkit.fields import Mark
@@ -38,14 +38,17 @@ __all__ = [
     "StringNode",
     "UnionNode",
     "children",
+    "has_children",
     "map_children",
     "owners",
     "rebase",
+    "replace",
     "stand_in",
     "walk_nodes",
 ]
 
 N = TypeVar("N", bound="Node")
+T = TypeVar("T")
 _Number: TypeAlias = int | float
 
 
@@ -249,6 +252,34 @@ NO_TREE: Final = SchemaTree(root=AnyNode())
 """For questions about a node that refers to nothing."""
 
 
+def replace(old: T, **changes: Any) -> T:
+    """Return a copy of a node, property or tree with some attributes changed.
+
+    The same as `dataclasses.replace`, which runs `__init__` anew and takes twice as long; most of
+    what a compilation does is this.
+
+    Raises:
+        AttributeError: If it has no such attribute.
+    """
+    kind: type[T] = type(old)
+    read, writers = _SLOTS.get(kind) or _slots_of(kind)
+    new = object.__new__(kind)
+    for write, value in zip(writers, read(old), strict=True):
+        write(new, value)
+    for name, value in changes.items():
+        object.__setattr__(new, name, value)
+    return new
+
+
+_SLOTS: Final[dict[type[Any], tuple[Callable[[Any], Any], list[Callable[[Any, Any], None]]]]] = {}
+
+
+def _slots_of(kind: Any) -> tuple[Callable[[Any], Any], list[Callable[[Any, Any], None]]]:
+    names = [item.name for item in fields(kind)]
+    made = attrgetter(*names), [getattr(kind, name).__set__ for name in names]
+    return _SLOTS.setdefault(kind, made)
+
+
 def children(node: Node) -> tuple[Node, ...]:
     """Return the nodes directly below `node`."""
     of_kind = _CHILDREN.get(type(node))
@@ -272,15 +303,19 @@ _CHILDREN: Final[Mapping[type[Node], Callable[[Any], tuple[Node, ...]]]] = {
 }
 
 
+def has_children(node: Node) -> bool:
+    """Whether nodes can stand below `node`."""
+    return type(node) in _CHILDREN
+
+
 def walk_nodes(node: Node) -> Iterator[Node]:
     """Yield `node` and everything below it, without following references."""
     pending = [node]
     while pending:
         here = pending.pop()
         yield here
-        below = children(here)
-        if below:
-            pending.extend(reversed(below))
+        if type(here) in _CHILDREN:
+            pending.extend(children(here)[::-1])
 
 
 def stand_in(new: N, old: Node) -> N:
@@ -304,30 +339,38 @@ def owners(tree: SchemaTree) -> Iterator[tuple[str, Node]]:
 
 def map_children(node: Node, change: Callable[[Node], Node]) -> Node:
     """Return `node` with each child changed; the same object where nothing changed."""
-    if type(node) not in _CHILDREN:
-        return node
-    if isinstance(node, ArrayNode):
-        prefix, items = tuple(change(part) for part in node.prefix), change(node.items)
-        if items is node.items and _same(prefix, node.prefix):
-            return node
-        return replace(node, prefix=prefix, items=items)
-    if isinstance(node, ObjectNode):
-        return _map_object(node, change)
-    if isinstance(node, UnionNode):
-        branches = tuple(change(branch) for branch in node.branches)
-        return node if _same(branches, node.branches) else replace(node, branches=branches)
-    if isinstance(node, AllOfNode):
-        parts = tuple(change(part) for part in node.parts)
-        return node if _same(parts, node.parts) else replace(node, parts=parts)
-    return node
+    of_kind = _MAPPED.get(type(node))
+    return node if of_kind is None else of_kind(node, change)
 
 
 def _same(new: tuple[Node, ...], old: tuple[Node, ...]) -> bool:
     return all(map(is_, new, old))
 
 
+def _map_all_of(node: AllOfNode, change: Callable[[Node], Node]) -> Node:
+    parts = tuple([change(part) for part in node.parts])
+    return node if _same(parts, node.parts) else replace(node, parts=parts)
+
+
+def _map_array(node: ArrayNode, change: Callable[[Node], Node]) -> Node:
+    prefix, items = tuple([change(part) for part in node.prefix]), change(node.items)
+    if items is node.items and _same(prefix, node.prefix):
+        return node
+    return replace(node, prefix=prefix, items=items)
+
+
+def _map_union(node: UnionNode, change: Callable[[Node], Node]) -> Node:
+    branches = tuple([change(branch) for branch in node.branches])
+    return node if _same(branches, node.branches) else replace(node, branches=branches)
+
+
 def _map_object(node: ObjectNode, change: Callable[[Node], Node]) -> Node:
-    properties = tuple([_map_property(prop, change) for prop in node.properties])
+    properties = tuple(
+        [
+            prop if (new := change(prop.node)) is prop.node else replace(prop, node=new)
+            for prop in node.properties
+        ]
+    )
     patterns = tuple([(pattern, change(value)) for pattern, value in node.patterns])
     extra = change(node.extra)
     names = None if node.names is None else change(node.names)
@@ -341,9 +384,12 @@ def _map_object(node: ObjectNode, change: Callable[[Node], Node]) -> Node:
     return replace(node, properties=properties, patterns=patterns, extra=extra, names=names)
 
 
-def _map_property(prop: Property, change: Callable[[Node], Node]) -> Property:
-    node = change(prop.node)
-    return prop if node is prop.node else replace(prop, node=node)
+_MAPPED: Final[Mapping[type[Node], Callable[[Any, Callable[[Node], Node]], Node]]] = {
+    AllOfNode: _map_all_of,
+    ArrayNode: _map_array,
+    ObjectNode: _map_object,
+    UnionNode: _map_union,
+}
 
 
 def rebase(node: Node, prefix: Pointer) -> Node:

@@ -6,12 +6,11 @@ together. Counts are of the nodes that are sent, each definition once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Final
 
 from extractkit.errors import SchemaError
-from extractkit.paths import Pointer
 from extractkit.schema.dialects import Dialect
 from extractkit.schema.nodes import (
     ArrayNode,
@@ -22,6 +21,7 @@ from extractkit.schema.nodes import (
     SchemaTree,
     UnionNode,
     children,
+    has_children,
     owners,
     walk_nodes,
 )
@@ -64,12 +64,41 @@ _WHAT: Final = {
 
 def count(tree: SchemaTree) -> Counts:
     """Return the counts of one tree as it is sent."""
-    found = Counts(characters=sum(map(len, tree.definitions)))
+    tally = _Tally(characters=sum(map(len, tree.definitions)))
     for _, top in owners(tree):
-        found += Counts(depth=_depth(top))
-        for node in walk_nodes(top):
-            found += _of_node(node)
-    return found
+        pending = [(top, 0)]
+        while pending:
+            node, depth = pending.pop()
+            tally.add(node)
+            if has_children(node):
+                depth += isinstance(node, ObjectNode)
+                tally.depth = max(tally.depth, depth)
+                pending.extend([(child, depth) for child in children(node)])
+    return tally.counts()
+
+
+@dataclass(slots=True, kw_only=True)
+class _Tally:
+    optional: int = 0
+    unions: int = 0
+    properties: int = 0
+    depth: int = 0
+    enum_values: int = 0
+    characters: int = 0
+
+    def add(self, node: Node) -> None:
+        if isinstance(node, UnionNode):
+            self.unions += _is_union(node)
+        elif isinstance(node, ObjectNode):
+            self.properties += len(node.properties)
+            self.optional += sum([not prop.required for prop in node.properties])
+            self.characters += sum([len(prop.name) for prop in node.properties])
+        elif isinstance(node, ChoiceNode):
+            self.enum_values += len(node.values)
+            self.characters += sum([len(v) for v in node.values if isinstance(v, str)])
+
+    def counts(self) -> Counts:
+        return Counts(**{item.name: getattr(self, item.name) for item in fields(self)})
 
 
 def count_unions(tree: SchemaTree) -> int:
@@ -79,33 +108,6 @@ def count_unions(tree: SchemaTree) -> int:
 
 def _is_union(node: Node) -> bool:
     return isinstance(node, UnionNode) and node.form != "lists"
-
-
-def _of_node(node: Node) -> Counts:
-    if isinstance(node, UnionNode):
-        return Counts(unions=int(_is_union(node)))
-    if isinstance(node, ObjectNode):
-        names = [prop.name for prop in node.properties]
-        return Counts(
-            optional=sum(not prop.required for prop in node.properties),
-            properties=len(names),
-            characters=sum(map(len, names)),
-        )
-    if isinstance(node, ChoiceNode):
-        texts = [value for value in node.values if isinstance(value, str)]
-        return Counts(enum_values=len(node.values), characters=sum(map(len, texts)))
-    return Counts()
-
-
-def _depth(top: Node) -> int:
-    deepest = 0
-    pending = [(top, 0)]
-    while pending:
-        node, depth = pending.pop()
-        depth += isinstance(node, ObjectNode)
-        deepest = max(deepest, depth)
-        pending.extend((child, depth) for child in children(node))
-    return deepest
 
 
 def check_counts(counts: Counts, dialect: Dialect, what: str) -> None:
@@ -136,25 +138,24 @@ def refuse_impossible(tree: SchemaTree, dialect: Dialect) -> None:
         SchemaError: If nothing fits somewhere, so that the target would be asked for nothing.
     """
     for owner, top in owners(tree):
-        for node, pointer in _asked(top):
+        pending = [top]
+        while pending:
+            node = pending.pop()
             if isinstance(node, NeverNode):
-                place = tree.places.get(owner, ("",))[0] + pointer
+                place = tree.places.get(owner, ("",))[0] + node.pointer
                 raise SchemaError(
                     f"{place or '(root)'}: no value fits here, and {dialect.name} has no way to "
                     "say so; remove it, or correct the rules that exclude each other",
                     pointer=place,
                 )
+            if has_children(node):
+                pending.extend(_asked(node))
 
 
-def _asked(top: Node) -> Iterable[tuple[Node, Pointer]]:
-    pending = [top]
-    while pending:
-        node = pending.pop()
-        yield node, node.pointer
-        if isinstance(node, ObjectNode):
-            pending.extend(prop.node for prop in node.properties)
-        elif isinstance(node, ArrayNode):
-            if node.max_items != 0:
-                pending.append(node.items)
-        else:
-            pending.extend(children(node))
+def _asked(node: Node) -> Sequence[Node]:
+    """Return the parts of which a value has to be there, or can be."""
+    if isinstance(node, ObjectNode):
+        return [prop.node for prop in node.properties]
+    if isinstance(node, ArrayNode):
+        return [] if node.max_items == 0 else [node.items]
+    return children(node)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
 from extractkit.paths import JsonObject, JsonValue, Pointer, is_array, is_object, join
@@ -31,6 +30,7 @@ from extractkit.schema.nodes import (
     RefNode,
     SchemaTree,
     UnionNode,
+    replace,
 )
 from extractkit.schema.places import find_places, refuse_endless
 from extractkit.schema.plain import parts_of

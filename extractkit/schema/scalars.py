@@ -5,8 +5,7 @@ Neighbours: `read` asks for these and puts containers around them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
 from extractkit.fields import Mark
@@ -25,6 +24,7 @@ from extractkit.schema.nodes import (
     NullNode,
     NumberNode,
     StringNode,
+    replace,
 )
 from extractkit.schema.plain import json_key
 
@@ -42,12 +42,12 @@ _OF_NUMBERS: Final = frozenset(
     }
 )  # fmt: skip
 _LEAF_KEYS: Final = frozenset({"description", "title", "type"})
-_LEAVES: Final[Mapping[str, Callable[..., Node]]] = {
-    "boolean": BooleanNode,
-    "integer": partial(NumberNode, integer=True),
-    "null": NullNode,
-    "number": NumberNode,
-    "string": StringNode,
+_LEAVES: Final[Mapping[str, Node]] = {
+    "boolean": BooleanNode(),
+    "integer": NumberNode(integer=True),
+    "null": NullNode(),
+    "number": NumberNode(),
+    "string": StringNode(),
 }
 Meta: TypeAlias = dict[str, Any]
 """What a node says besides what its kind says, by its attributes."""
@@ -58,11 +58,12 @@ def leaf_node(schema: JsonObject, at: Pointer) -> Node | None:
     if not schema.keys() <= _LEAF_KEYS:
         return None
     kind, said = schema.get("type"), schema.get("description", "")
-    make = _LEAVES.get(kind) if isinstance(kind, str) else None
-    if make is None or not isinstance(said, str):
+    plain = _LEAVES.get(kind) if isinstance(kind, str) else None
+    if plain is None or not isinstance(said, str):
         return None
-    notes = {"title": schema["title"]} if "title" in schema else {}
-    return make(pointer=at, description=said, notes=notes)
+    if "title" in schema:
+        return replace(plain, pointer=at, description=said, notes={"title": schema["title"]})
+    return replace(plain, pointer=at, description=said)
 
 
 def take_facts(keywords: Keywords, meta: Meta) -> None:

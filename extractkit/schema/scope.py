@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from extractkit.schema.dialects import Dialect
-from extractkit.schema.nodes import Node, SchemaTree, map_children
+from extractkit.schema.nodes import (
+    Node,
+    SchemaTree,
+    has_children,
+    map_children,
+    replace,
+)
 from extractkit.schema.report import Report
 
 __all__ = ["Rewrite", "Scope", "transform_tree"]
@@ -41,17 +47,27 @@ class Scope:
         self.report.change(self.owner, node.pointer, before, after)
 
 
-Rewrite: TypeAlias = Callable[[Node, Scope], Node]
-"""Rewrites one node; its children are rewritten already."""
+class Rewrite(NamedTuple):
+    """What is done to nodes of some kinds, one after the other.
+
+    Attributes:
+        change: Returns the node that takes the place of one; its children are rewritten already.
+        kinds: The kinds of nodes that are changed; none stands for all kinds.
+    """
+
+    change: Callable[[Any, Scope], Node]
+    kinds: frozenset[type[Node]] = frozenset()
 
 
 def transform_tree(tree: SchemaTree, scope: Scope, rewrites: Sequence[Rewrite]) -> SchemaTree:
     """Return `tree` with every node rewritten, innermost first, by each of `rewrites` in turn."""
 
     def transform(node: Node) -> Node:
-        node = map_children(node, transform)
-        for rewrite in rewrites:
-            node = rewrite(node, scope)
+        if has_children(node):
+            node = map_children(node, transform)
+        for change, kinds in rewrites:
+            if not kinds or type(node) in kinds:
+                node = change(node, scope)
         return node
 
     definitions: dict[str, Node] = {}

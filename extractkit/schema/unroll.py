@@ -8,7 +8,7 @@ it is left recursive, and the reason is given.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from extractkit.schema.nodes import (
@@ -21,6 +21,7 @@ from extractkit.schema.nodes import (
     SchemaTree,
     UnionNode,
     map_children,
+    replace,
     walk_nodes,
 )
 

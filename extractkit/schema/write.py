@@ -52,13 +52,11 @@ def _write(node: Node, dialect: Dialect) -> JsonValue:
         return body
     if node.description:
         body["description"] = node.description
-    body.update((key, node.notes[key]) for key in node.notes if key in dialect.annotations)
-    body.update((key, value) for key, value in node.rest.items() if key not in body)
+    if node.notes:
+        body.update([(key, node.notes[key]) for key in node.notes if key in dialect.annotations])
+    if node.rest:
+        body.update([(key, value) for key, value in node.rest.items() if key not in body])
     return body
-
-
-def _given(**keywords: Any) -> JsonObject:
-    return {key: value for key, value in keywords.items() if value not in (None, (), False)}
 
 
 def _number(node: NumberNode, _: Dialect) -> JsonObject:
@@ -76,11 +74,16 @@ def _number(node: NumberNode, _: Dialect) -> JsonObject:
 
 
 def _string(node: StringNode, _: Dialect) -> JsonObject:
-    return {
-        "type": "string",
-        **_given(format=node.format, pattern=node.pattern, minLength=node.min_length or None),
-        **({} if node.max_length is None else {"maxLength": node.max_length}),
-    }
+    body: JsonObject = {"type": "string"}
+    if node.format is not None:
+        body["format"] = node.format
+    if node.pattern is not None:
+        body["pattern"] = node.pattern
+    if node.min_length:
+        body["minLength"] = node.min_length
+    if node.max_length is not None:
+        body["maxLength"] = node.max_length
+    return body
 
 
 def _choice(node: ChoiceNode, dialect: Dialect) -> JsonObject:
@@ -99,7 +102,10 @@ def _array(node: ArrayNode, dialect: Dialect) -> JsonObject:
         body["prefixItems"] = [_write(part, dialect) for part in node.prefix]
     if not isinstance(node.items, AnyNode) or node.items.description or node.items.rest:
         body["items"] = _write(node.items, dialect)
-    body.update(_given(minItems=node.min_items or None, uniqueItems=node.unique or None))
+    if node.min_items:
+        body["minItems"] = node.min_items
+    if node.unique:
+        body["uniqueItems"] = True
     if node.max_items is not None:
         body["maxItems"] = node.max_items
     return body
@@ -121,7 +127,8 @@ def _object(node: ObjectNode, dialect: Dialect) -> JsonObject:
         body["additionalProperties"] = _write(node.extra, dialect) or not node.is_closed
     if node.names is not None:
         body["propertyNames"] = _write(node.names, dialect)
-    body.update(_given(minProperties=node.min_properties or None))
+    if node.min_properties:
+        body["minProperties"] = node.min_properties
     if node.max_properties is not None:
         body["maxProperties"] = node.max_properties
     return body

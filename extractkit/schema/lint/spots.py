@@ -7,7 +7,7 @@ contains itself is entered once on each way, and every definition at its first f
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from extractkit.fields import Mark
@@ -28,6 +28,7 @@ from extractkit.schema.nodes import (
     SchemaTree,
     StringNode,
     UnionNode,
+    replace,
 )
 
 __all__ = ["Limit", "Meaning", "Spot", "Walk", "meaning_of"]

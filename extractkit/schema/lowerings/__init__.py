@@ -2,8 +2,9 @@
 
 Every file has one function:
 
-    lower(node, scope) -> node            rewrites one node, its children being rewritten already
-    prepare(tree, scope) -> lower         the same, after a look at the whole tree; or None if
+    lower(node, scope) -> node            rewrites one node of the kinds that the table below
+                                          gives it, its children being rewritten already
+    prepare(tree, scope) -> Rewrite       the same, after a look at the whole tree; or None if
                                           there is nothing to do in it
     lower_tree(tree, scope) -> tree       where one node is not enough to decide
 
@@ -39,22 +40,30 @@ from extractkit.schema.lowerings import (
     unions,
     untyped,
 )
-from extractkit.schema.nodes import SchemaTree
+from extractkit.schema.nodes import (
+    AnyNode,
+    ArrayNode,
+    ObjectNode,
+    SchemaTree,
+    StringNode,
+    UnionNode,
+)
 from extractkit.schema.scope import Rewrite, Scope, transform_tree
 
 __all__ = ["lower_stage"]
 
+_OBJECTS: Final = frozenset({ObjectNode})
 _NODEWISE: Final[Mapping[str, Rewrite]] = {
-    "keys": keys.lower,
-    "losses": losses.lower,
-    "maps": maps.lower,
-    "names": names.lower,
-    "objects": objects.lower,
-    "reasoning": reasoning.lower,
-    "texts": texts.lower,
-    "tuples": tuples.lower,
-    "unions": unions.lower,
-    "untyped": untyped.lower,
+    "keys": Rewrite(keys.lower, _OBJECTS),
+    "losses": Rewrite(losses.lower),
+    "maps": Rewrite(maps.lower, _OBJECTS),
+    "names": Rewrite(names.lower, _OBJECTS),
+    "objects": Rewrite(objects.lower, _OBJECTS),
+    "reasoning": Rewrite(reasoning.lower, _OBJECTS),
+    "texts": Rewrite(texts.lower, frozenset({StringNode, UnionNode})),
+    "tuples": Rewrite(tuples.lower, frozenset({ArrayNode})),
+    "unions": Rewrite(unions.lower, frozenset({UnionNode})),
+    "untyped": Rewrite(untyped.lower, frozenset({AnyNode, UnionNode})),
 }
 _PREPARED: Final[Mapping[str, Callable[[SchemaTree, Scope], Rewrite | None]]] = {
     "choices": choices.prepare,

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -24,9 +24,10 @@ from extractkit.schema.nodes import (
     SchemaTree,
     UnionNode,
     owners,
+    replace,
     walk_nodes,
 )
-from extractkit.schema.scope import Scope, transform_tree
+from extractkit.schema.scope import Rewrite, Scope, transform_tree
 from extractkit.schema.ways import InPlace
 
 __all__ = ["Named", "lower_tree", "name_of"]
@@ -62,7 +63,8 @@ def lower_tree(tree: SchemaTree, scope: Scope) -> SchemaTree:
     lifter = Lifter(tree)
     if not lifter.lifts:
         return tree
-    return transform_tree(tree, scope, [partial(_lower, lifter=lifter)])
+    rewrite = Rewrite(partial(_lower, lifter=lifter), frozenset({UnionNode}))
+    return transform_tree(tree, scope, [rewrite])
 
 
 def _may_be_confused(node: Node, tree: SchemaTree) -> bool:
@@ -73,9 +75,7 @@ def _may_be_confused(node: Node, tree: SchemaTree) -> bool:
     return sum(map(len, kinds)) > len(frozenset[str]().union(*kinds))
 
 
-def _lower(node: Node, scope: Scope, *, lifter: Lifter) -> Node:
-    if not isinstance(node, UnionNode):
-        return node
+def _lower(node: UnionNode, scope: Scope, *, lifter: Lifter) -> Node:
     lifting = {branch for branch in node.branches if lifter.of(branch) is not None}
     if not lifting:
         return node

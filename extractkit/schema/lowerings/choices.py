@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Final
 
@@ -30,6 +30,7 @@ from extractkit.schema.nodes import (
     StringNode,
     UnionNode,
     owners,
+    replace,
     stand_in,
     walk_nodes,
 )
@@ -108,11 +109,13 @@ class Spelling(Way):
 def prepare(tree: SchemaTree, scope: Scope) -> Rewrite:
     """Return what rewrites choices to those that the target can hold."""
     loose = frozenset(_too_many(tree, scope.dialect.limits))
-    return partial(_lower, loose=loose)
+    return Rewrite(partial(_lower, loose=loose), frozenset({ChoiceNode}))
 
 
 def _too_many(tree: SchemaTree, limits: Limits) -> Iterable[tuple[str, str]]:
     """Yield (owner, pointer) of the largest choices, as many as break a limit."""
+    if limits.enum_values is None and limits.enum_characters is None:
+        return
     found = [
         (len(node.values), owner, node)
         for owner, top in owners(tree)
@@ -130,9 +133,7 @@ def _too_many(tree: SchemaTree, limits: Limits) -> Iterable[tuple[str, str]]:
             yield owner, node.pointer
 
 
-def _lower(node: Node, scope: Scope, *, loose: frozenset[tuple[str, str]]) -> Node:
-    if not isinstance(node, ChoiceNode):
-        return node
+def _lower(node: ChoiceNode, scope: Scope, *, loose: frozenset[tuple[str, str]]) -> Node:
     kinds: dict[str, list[JsonValue]] = {}
     for value in node.values:
         kind = type_of(value)

@@ -14,7 +14,7 @@ for nothing invented: there null, or the one possible value, is in the user's fo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -32,6 +32,7 @@ from extractkit.schema.nodes import (
     SchemaTree,
     UnionNode,
     owners,
+    replace,
     walk_nodes,
 )
 from extractkit.schema.scope import Rewrite, Scope
@@ -86,7 +87,7 @@ def or_null(node: Node) -> Node:
 def prepare(tree: SchemaTree, scope: Scope) -> Rewrite:
     """Return what lets null stand for the absence of keys that cannot be null."""
     del scope
-    return partial(_lower, ambiguous=_find_ambiguous(tree))
+    return Rewrite(partial(_lower, ambiguous=_find_ambiguous(tree)), frozenset({ObjectNode}))
 
 
 def _find_ambiguous(tree: SchemaTree) -> frozenset[tuple[str, Pointer]]:
@@ -124,8 +125,10 @@ def _collect(node: Node, owner: str, tree: SchemaTree, found: set[tuple[str, Poi
                 pending.append((part.name, tree.definitions[part.name]))
 
 
-def _lower(node: Node, scope: Scope, *, ambiguous: frozenset[tuple[str, Pointer]]) -> Node:
-    if not isinstance(node, ObjectNode) or all(prop.required for prop in node.properties):
+def _lower(
+    node: ObjectNode, scope: Scope, *, ambiguous: frozenset[tuple[str, Pointer]]
+) -> ObjectNode:
+    if all(prop.required for prop in node.properties):
         return node
     node = _without_counts(node, scope)
     if (scope.owner, node.pointer) in ambiguous:

@@ -13,7 +13,6 @@ Merging comes before objects are closed: two closed parts of one object would ex
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import reduce
 from math import lcm
 from typing import Any, Final, TypeVar
@@ -39,6 +38,7 @@ from extractkit.schema.nodes import (
     map_children,
     owners,
     rebase,
+    replace,
     walk_nodes,
 )
 from extractkit.schema.scope import Rewrite, Scope
@@ -63,12 +63,12 @@ def prepare(tree: SchemaTree, scope: Scope) -> Rewrite | None:
     """Return what makes one node of an allOf, where there is one; None where no allOf is."""
     del scope
     nodes = (node for _, top in owners(tree) for node in walk_nodes(top))
-    return _lower if any(isinstance(node, AllOfNode) for node in nodes) else None
+    if not any(isinstance(node, AllOfNode) for node in nodes):
+        return None
+    return Rewrite(_lower, frozenset({AllOfNode}))
 
 
-def _lower(node: Node, scope: Scope) -> Node:
-    if not isinstance(node, AllOfNode):
-        return node
+def _lower(node: AllOfNode, scope: Scope) -> Node:
     try:
         merged = reduce(_Merger(scope.tree).merge, node.parts)
     except _NoMergeError:

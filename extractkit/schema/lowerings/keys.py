@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from extractkit.paths import join
@@ -24,6 +23,7 @@ from extractkit.schema.nodes import (
     Property,
     StringNode,
     UnionNode,
+    replace,
 )
 from extractkit.schema.patterns import escape
 from extractkit.schema.scope import Scope
@@ -35,11 +35,9 @@ _MOST_DECLARED: Final = 64
 """A choice of more keys than this is a rule over the keys of entries."""
 
 
-def lower(node: Node, scope: Scope) -> Node:
+def lower(node: ObjectNode, scope: Scope) -> Node:
     """Return `node` with its rule over keys written as a pattern."""
-    if not isinstance(node, ObjectNode) or node.names is None:
-        return node
-    if scope.dialect.enforces("propertyNames"):
+    if node.names is None or scope.dialect.enforces("propertyNames"):
         return node
     names = scope.tree.resolve(node.names)
     for why in {**names.beyond, **node.names.beyond}.values():

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from itertools import combinations
 from typing import Any, Final
 
@@ -28,6 +27,7 @@ from extractkit.schema.nodes import (
     NumberNode,
     ObjectNode,
     StringNode,
+    replace,
 )
 from extractkit.schema.patterns import parse
 from extractkit.schema.scope import Scope
@@ -61,7 +61,10 @@ _FIELDS_OF: Final[Mapping[type[Node], tuple[str, ...]]] = {
 
 def lower(node: Node, scope: Scope) -> Node:
     """Return `node` without what the dialect does not enforce."""
-    node = _beyond(_rest(node, scope), scope)
+    if node.rest:
+        node = _rest(node, scope)
+    if node.beyond:
+        node = _beyond(node, scope)
     if isinstance(node, AllOfNode) and not _can_intersect(node, scope):
         return _first_part(node, scope)
     if not scope.dialect.plain_schemas:
@@ -88,8 +91,6 @@ def _rest(node: Node, scope: Scope) -> Node:
 def _beyond(node: Node, scope: Scope) -> Node:
     for name, why in node.beyond.items():
         scope.lose(node, name, why)
-    if not node.beyond:
-        return node
     told = f"{node.description} ({'; '.join(node.beyond.values())})".strip()
     return replace(node, description=told, beyond={})
 

@@ -14,7 +14,7 @@ an answer as a fault.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from extractkit.paths import JsonObject, JsonValue, is_array, is_object, join
@@ -28,6 +28,7 @@ from extractkit.schema.nodes import (
     Property,
     StringNode,
     UnionNode,
+    replace,
     stand_in,
 )
 from extractkit.schema.scope import Scope
@@ -126,9 +127,9 @@ class Others(Way):
         return None if key == self.name else key
 
 
-def lower(node: Node, scope: Scope) -> Node:
+def lower(node: ObjectNode, scope: Scope) -> Node:
     """Return `node` with its undeclared keys as a list of entries."""
-    if not isinstance(node, ObjectNode) or (node.is_closed and not node.patterns):
+    if node.is_closed and not node.patterns:
         return node
     scope.lose(node, "uniqueKeys", "a list of entries can hold one key twice; that is a fault")
     entries = _entries(node, scope)

@@ -12,12 +12,16 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from extractkit.paths import JsonValue, is_object
 from extractkit.schema.lowerings.maps import free_name
-from extractkit.schema.nodes import Node, ObjectNode
+from extractkit.schema.nodes import (
+    Node,
+    ObjectNode,
+    replace,
+)
 from extractkit.schema.scope import Scope
 from extractkit.schema.ways import Way
 
@@ -65,20 +69,21 @@ class Renamed(Way):
         return self.names.get(key, key) if isinstance(key, str) else key
 
 
-def lower(node: Node, scope: Scope) -> Node:
+def lower(node: ObjectNode, scope: Scope) -> Node:
     """Return `node` with legal keys."""
     legal = scope.dialect.property_names
-    if not isinstance(node, ObjectNode) or legal is None:
+    if legal is None:
         return node
-    taken = {prop.name for prop in node.properties if re.fullmatch(legal, prop.name)}
+    is_legal = re.compile(legal).fullmatch
+    taken = {prop.name for prop in node.properties if is_legal(prop.name)}
+    if len(taken) == len(node.properties):
+        return node
     names: dict[str, str] = {}
     for prop in node.properties:
         if prop.name not in taken:
             name = free_name(_legal(prop.name), {*taken, *names})
             names[name] = prop.name
             scope.change(prop.node, f"the key {prop.name!r:.80}", f'the key "{name}"')
-    if not names:
-        return node
     sent = {key: name for name, key in names.items()}
     properties = tuple(
         replace(prop, name=sent.get(prop.name, prop.name)) for prop in node.properties

@@ -10,19 +10,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from extractkit.paths import join
-from extractkit.schema.nodes import NeverNode, Node, ObjectNode
+from extractkit.schema.nodes import (
+    NeverNode,
+    Node,
+    ObjectNode,
+    replace,
+)
 from extractkit.schema.scope import Scope
 
 __all__ = ["lower"]
 
 
-def lower(node: Node, scope: Scope) -> Node:
+def lower(node: ObjectNode, scope: Scope) -> Node:
     """Return `node`, closed where the user left it open without saying so."""
-    if not isinstance(node, ObjectNode):
-        return node
     if not scope.dialect.open_objects and any(
         prop.required and isinstance(prop.node, NeverNode) for prop in node.properties
     ):

@@ -7,20 +7,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from extractkit.fields import Mark
-from extractkit.schema.nodes import Node, ObjectNode, UnionNode
+from extractkit.schema.nodes import (
+    Node,
+    ObjectNode,
+    UnionNode,
+    replace,
+)
 from extractkit.schema.scope import Scope
 
 __all__ = ["lower"]
 
 
-def lower(node: Node, scope: Scope) -> Node:
+def lower(node: ObjectNode, scope: Scope) -> Node:
     """Return `node` with its reasoning fields first."""
-    if not isinstance(node, ObjectNode):
-        return node
     first = [prop for prop in node.properties if _is_reasoning(prop.node)]
+    if not first:
+        return node
     ordered = (*first, *(prop for prop in node.properties if prop not in first))
     if all(one is other for one, other in zip(ordered, node.properties, strict=True)):
         return node

@@ -11,10 +11,11 @@ of it is gone. A value that goes deeper has no form that could be sent.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from extractkit.errors import SchemaError
-from extractkit.schema.nodes import SchemaTree
+from extractkit.schema.nodes import (
+    SchemaTree,
+    replace,
+)
 from extractkit.schema.scope import Scope
 from extractkit.schema.unroll import unroll
 

@@ -12,8 +12,6 @@ stands in descriptions by then.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from extractkit.schema.dialects import Limits
 from extractkit.schema.lowerings.maps import free_name
 from extractkit.schema.nodes import (
@@ -22,7 +20,9 @@ from extractkit.schema.nodes import (
     RefNode,
     SchemaTree,
     UnionNode,
+    has_children,
     map_children,
+    replace,
     walk_nodes,
 )
 from extractkit.schema.scope import Scope
@@ -56,10 +56,14 @@ class _Work:
     def _of(self, node: Node, depth: int) -> Node:
         if isinstance(node, RefNode):
             return self._alone(node)
+        if not has_children(node):
+            return node
         inner = depth + isinstance(node, ObjectNode)
         if self._depth is not None and inner > self._depth:
             return self._hoisted(node)
-        return map_children(self._told_outside(node), lambda child: self._of(child, inner))
+        if self._counts and self._tree.definitions:
+            node = self._told_outside(node)
+        return map_children(node, lambda child: self._of(child, inner))
 
     def _told_outside(self, node: Node) -> Node:
         """Return `node` with the descriptions of references that cannot have a copy."""
@@ -84,8 +88,6 @@ class _Work:
 
     def _is_free(self, node: RefNode) -> bool:
         """Whether a copy of what `node` refers to costs nothing that is counted."""
-        if not self._counts:
-            return True
         return not any(
             isinstance(part, UnionNode)
             or (isinstance(part, ObjectNode) and any(not p.required for p in part.properties))

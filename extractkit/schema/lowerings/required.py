@@ -17,8 +17,9 @@ type is the same.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
+from operator import is_
 from typing import ClassVar, Final
 
 from extractkit.paths import JsonValue, is_array, is_object
@@ -35,6 +36,7 @@ from extractkit.schema.nodes import (
     Property,
     SchemaTree,
     UnionNode,
+    replace,
 )
 from extractkit.schema.plain import is_same
 from extractkit.schema.quotas import count_unions
@@ -137,16 +139,15 @@ def prepare(tree: SchemaTree, scope: Scope) -> Rewrite:
         unions=float("inf") if limits.unions is None else limits.unions - count_unions(tree),
         optional=float("inf") if limits.optional is None else limits.optional,
     )
-    return partial(_lower, spare=spare)
+    return Rewrite(partial(_lower, spare=spare), frozenset({ObjectNode}))
 
 
-def _lower(node: Node, scope: Scope, *, spare: _Spare) -> Node:
-    if not isinstance(node, ObjectNode):
-        return node
+def _lower(node: ObjectNode, scope: Scope, *, spare: _Spare) -> ObjectNode:
     work = _Keys(scope, spare)
-    properties = tuple(
-        done for prop in node.properties if (done := work.always_written(prop)) is not None
-    )
+    written = [work.always_written(prop) for prop in node.properties]
+    properties = tuple([prop for prop in written if prop is not None])
+    if all(map(is_, properties, node.properties)) and len(properties) == len(written):
+        return node
     return replace(node, properties=properties, ways=(*node.ways, *work.ways()))
 
 
@@ -180,7 +181,10 @@ class _Keys:
             if is_filled:
                 self._defaults[prop.name] = prop.node.notes["default"]
                 self._change(prop, "required; its default is written")
-            return replace(prop, required=True, node=self._within_unions(prop.node))
+            node = self._within_unions(prop.node)
+            if prop.required and node is prop.node:
+                return prop
+            return replace(prop, required=True, node=node)
         may_be_null = self._may_be_null(prop.node)
         costs = not _takes_more(prop.node)
         if not may_be_null and (self._spare.unions > 0 or not costs):

@@ -8,11 +8,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from extractkit.paths import JsonValue, is_object
-from extractkit.schema.nodes import NeverNode, ObjectNode, Property, SchemaTree
+from extractkit.schema.nodes import (
+    NeverNode,
+    ObjectNode,
+    Property,
+    SchemaTree,
+    replace,
+)
 from extractkit.schema.scope import Scope
 from extractkit.schema.ways import InPlace
 

@@ -12,7 +12,7 @@ the alternatives apart here are not sent.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -28,9 +28,10 @@ from extractkit.schema.nodes import (
     Property,
     SchemaTree,
     UnionNode,
+    replace,
 )
 from extractkit.schema.quotas import count_unions
-from extractkit.schema.scope import Scope, transform_tree
+from extractkit.schema.scope import Rewrite, Scope, transform_tree
 from extractkit.schema.ways import InPlace
 
 __all__ = ["Listed", "lower_tree"]
@@ -85,11 +86,13 @@ def lower_tree(tree: SchemaTree, scope: Scope) -> SchemaTree:
     excess = count_unions(tree) - most
     if excess <= 0:
         return tree
-    return transform_tree(tree, scope, [partial(_lower, excess=_Excess(excess))])
+    return transform_tree(
+        tree, scope, [Rewrite(partial(_lower, excess=_Excess(excess)), frozenset({UnionNode}))]
+    )
 
 
-def _lower(node: Node, scope: Scope, *, excess: _Excess) -> Node:
-    if not isinstance(node, UnionNode) or excess.unions <= 0:
+def _lower(node: UnionNode, scope: Scope, *, excess: _Excess) -> Node:
+    if excess.unions <= 0:
         return node
     excess.unions -= 1
     scope.change(node, "one of several alternatives", "an object with a list per alternative")

@@ -14,11 +14,18 @@ RFC 3339 wants an offset; a source that states none would force a model to inven
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from extractkit.paths import JsonValue
-from extractkit.schema.nodes import Node, NumberNode, StringNode, UnionNode, stand_in
+from extractkit.schema.nodes import (
+    Node,
+    NumberNode,
+    StringNode,
+    UnionNode,
+    replace,
+    stand_in,
+)
 from extractkit.schema.plain import digits_of
 from extractkit.schema.scope import Scope
 from extractkit.schema.ways import Way
@@ -100,11 +107,11 @@ _MOST_PLACES: Final = 10
 """The finest step that the engines take is 1e-10."""
 
 
-def lower(node: Node, scope: Scope) -> Node:
+def lower(node: StringNode | UnionNode, scope: Scope) -> Node:
     """Return `node` with its date, time or decimal text as a pattern."""
-    if isinstance(node, UnionNode) and node.decimal:
-        return _decimal(node, scope)
-    if not isinstance(node, StringNode) or node.format is None:
+    if isinstance(node, UnionNode):
+        return _decimal(node, scope) if node.decimal else node
+    if node.format is None:
         return node
     if node.format == "duration" and scope.is_type and not node.pattern:
         scope.change(node, "format duration", "pattern (signs and fractions are allowed)")

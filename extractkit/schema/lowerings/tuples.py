@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from extractkit.paths import JsonObject, JsonValue, is_array, is_object
@@ -21,6 +21,7 @@ from extractkit.schema.nodes import (
     NullNode,
     ObjectNode,
     Property,
+    replace,
     stand_in,
 )
 from extractkit.schema.scope import Scope
@@ -115,10 +116,8 @@ class Empty(Way):
         return [] if value is None else value
 
 
-def lower(node: Node, scope: Scope) -> Node:
+def lower(node: ArrayNode, scope: Scope) -> Node:
     """Return `node` with its positions as keys."""
-    if not isinstance(node, ArrayNode):
-        return node
     if node.max_items == 0 or (isinstance(node.items, NeverNode) and not node.prefix):
         return _empty(node, scope)
     if not node.prefix or scope.dialect.enforces("prefixItems"):

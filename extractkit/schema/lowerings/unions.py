@@ -12,27 +12,32 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from operator import is_
 
 from extractkit.schema.match import confusable
-from extractkit.schema.nodes import NeverNode, Node, UnionNode, stand_in
+from extractkit.schema.nodes import (
+    NeverNode,
+    Node,
+    UnionNode,
+    replace,
+    stand_in,
+)
 from extractkit.schema.scope import Scope
 
 __all__ = ["lower"]
 
 
-def lower(node: Node, scope: Scope) -> Node:
+def lower(node: UnionNode, scope: Scope) -> Node:
     """Return `node` without oneOf and without an open list of JSON types."""
-    if not isinstance(node, UnionNode):
-        return node
     if node.implied is not None:
-        found = _implied(node, scope)
-        if found is not node:
-            return found
+        implied = _implied(node, scope)
+        if implied is not node:
+            return implied
     if not scope.dialect.open_objects:
-        node = _flat(node)
-        if not isinstance(node, UnionNode):
-            return node
+        flat = _flat(node)
+        if not isinstance(flat, UnionNode):
+            return flat
+        node = flat
     if node.form != "oneOf":
         return node
     if _exclude_each_other(node, scope, None):
@@ -65,6 +70,8 @@ def _flat(node: UnionNode) -> Node:
             branches.append(branch)
     if not branches:
         return NeverNode(pointer=node.pointer)
+    if form == node.form and _are_same(branches, node.branches):
+        return node
     if len(branches) > 1 or node.decimal:
         return replace(node, branches=tuple(branches), form=form)
     (only,) = branches
@@ -76,6 +83,10 @@ def _flat(node: UnionNode) -> Node:
         rest={**only.rest, **node.rest},
         beyond={**only.beyond, **node.beyond},
     )
+
+
+def _are_same(branches: list[Node], before: tuple[Node, ...]) -> bool:
+    return len(branches) == len(before) and len(branches) > 1 and all(map(is_, branches, before))
 
 
 def _is_bare(node: UnionNode) -> bool:

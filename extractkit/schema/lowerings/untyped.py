@@ -11,11 +11,18 @@ Only untyped places are sent this way; what has a type keeps it.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from extractkit.paths import JsonObject, JsonValue
-from extractkit.schema.nodes import AnyNode, Node, StringNode, UnionNode, stand_in
+from extractkit.schema.nodes import (
+    AnyNode,
+    Node,
+    StringNode,
+    UnionNode,
+    replace,
+    stand_in,
+)
 from extractkit.schema.scope import Scope
 from extractkit.schema.ways import Way
 
@@ -58,12 +65,9 @@ def _constant(name: str) -> JsonValue:
     raise _NotJsonError(f"{name} is no JSON value")
 
 
-def lower(node: Node, scope: Scope) -> Node:
+def lower(node: AnyNode | UnionNode, scope: Scope) -> Node:
     """Return a text for a place of any type."""
-    if isinstance(node, UnionNode):
-        if not any(_is_any(branch) for branch in node.branches):
-            return node
-    elif not isinstance(node, AnyNode):
+    if isinstance(node, UnionNode) and not any(_is_any(branch) for branch in node.branches):
         return node
     scope.change(node, "a place of any type", "a string that holds JSON")
     text = stand_in(StringNode(ways=(*node.ways, JsonText())), node)
