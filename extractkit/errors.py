@@ -21,7 +21,7 @@ is the only positional argument and every other fact is an attribute.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 __all__ = [
     "AuthenticationError",
@@ -141,10 +141,12 @@ class ProviderError(ExtractkitError):
         request_id: The provider's id of the request, where it gave one.
         retry_after_s: Seconds that the provider asked to wait, where it did.
         attempts: How often the request was made.
-        retryable: Whether asking again can help (per class).
+        parameter: What the provider refuses about the request, as a field of ModelRequest or
+            Sampling ("top_logprobs", "constraint", "temperature", ...), where it says so.
+        retryable: Whether asking again can help.
     """
 
-    retryable: ClassVar[bool] = False
+    retryable: bool = False
 
     def __init__(
         self,
@@ -156,6 +158,7 @@ class ProviderError(ExtractkitError):
         request_id: str | None = None,
         retry_after_s: float | None = None,
         attempts: int = 1,
+        parameter: str | None = None,
     ) -> None:
         super().__init__(message)
         self.provider = provider
@@ -164,6 +167,7 @@ class ProviderError(ExtractkitError):
         self.request_id = request_id
         self.retry_after_s = retry_after_s
         self.attempts = attempts
+        self.parameter = parameter
 
 
 class AuthenticationError(ProviderError):

@@ -10,17 +10,20 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias
+from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias
 
 from extractkit.errors import UsageError
 
 __all__ = [
+    "ALL_SAMPLING",
     "Capabilities",
     "Constraint",
+    "Delta",
     "Message",
     "ModelRequest",
     "ModelResponse",
     "Provider",
+    "RawToolCall",
     "Role",
     "Sampling",
     "StopReason",
@@ -86,6 +89,11 @@ class Sampling:
         if self.top_p == 0:
             raise UsageError("Sampling(top_p=0): expected a number above 0 and at most 1")
 
+
+ALL_SAMPLING: Final = frozenset(
+    {"temperature", "top_p", "top_k", "min_p", "seed", "max_output_tokens", "effort"}
+)
+"""Names of all fields of Sampling."""
 
 _SAMPLING_RANGES = (
     # name, lowest, highest, whole numbers only
@@ -213,18 +221,45 @@ class TokenLogprob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens read and written. `cached_input_tokens` are a part of `input_tokens`."""
+    """Tokens read and written.
+
+    Attributes:
+        input_tokens: All that was read.
+        output_tokens: All that was written.
+        cached_input_tokens: The part of `input_tokens` that came out of the provider's cache.
+        reasoning_tokens: The part of `output_tokens` that is reasoning.
+        is_complete: Whether every answer that is counted here came with its numbers.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_input_tokens: int = 0
+    reasoning_tokens: int = 0
+    is_complete: bool = True
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
             cached_input_tokens=self.cached_input_tokens + other.cached_input_tokens,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
+            is_complete=self.is_complete and other.is_complete,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawToolCall:
+    """A call that a model asks for, before anybody has looked into it.
+
+    Attributes:
+        id: The provider's id of the call; empty where it gives none.
+        name: The tool.
+        arguments: The JSON text of the arguments as it came, which may be broken.
+    """
+
+    id: str = ""
+    name: str
+    arguments: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,8 +273,10 @@ class ModelResponse:
         refusal: What the model said when it declined, or None.
         tokens: The answer's tokens in order; their bytes joined are `text` in UTF-8. Empty where
             the provider gives none.
+        tool_calls: Calls that the model asks for, in order.
         usage: Tokens read and written.
         model: The model that really answered, as exactly as the provider says.
+        request_id: The provider's id of the request; empty where it gives none.
         details: Facts of this answer worth keeping (engine, weights digest, seconds spent).
     """
 
@@ -248,9 +285,24 @@ class ModelResponse:
     stop_detail: str = ""
     refusal: str | None = None
     tokens: tuple[TokenLogprob, ...] = ()
+    tool_calls: tuple[RawToolCall, ...] = ()
     usage: Usage = Usage()
     model: str = ""
+    request_id: str = ""
     details: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delta:
+    """What came with one piece of a streamed answer.
+
+    Attributes:
+        text: The next characters of the answer; may be empty.
+        response: The whole answer, with the last piece only.
+    """
+
+    text: str = ""
+    response: ModelResponse | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,7 +315,9 @@ class Capabilities:
         dialect: The schema dialect that is enforced; None where `enforcement` is None.
         json_mode: Whether any-JSON can be asked for.
         logprobs: Whether token log-probabilities come back.
-        temperature: Whether a temperature is accepted.
+        temperature: Whether a temperature is accepted; then 0 is sent unless the caller says more.
+        sampling: Names of the fields of Sampling that are accepted.
+        efforts: Words that are accepted as reasoning effort; empty where any may be.
         context_tokens: Prompt and answer together; None where unknown.
         source: Where these facts come from, with the date.
     """
@@ -273,6 +327,8 @@ class Capabilities:
     json_mode: bool = False
     logprobs: bool = False
     temperature: bool = True
+    sampling: frozenset[str] = ALL_SAMPLING
+    efforts: tuple[str, ...] = ()
     context_tokens: int | None = None
     source: str = ""
 
