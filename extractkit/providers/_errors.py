@@ -1,0 +1,389 @@
+"""What went wrong with a request, as one of our errors: from a status, an event or an exception.
+
+Neighbours: `_transport` asks here about everything that is no answer, the decoders about events
+that report a failure. Pure: it imports no SDK and knows their exceptions by name. No message
+holds a key.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import math
+import re
+import time
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from pydantic_core import from_json, to_json
+
+from extractkit.errors import (
+    AuthenticationError,
+    BadRequestError,
+    ConnectError,
+    ExtractkitError,
+    MalformedResponseError,
+    NotFoundError,
+    PermissionDeniedError,
+    ProviderError,
+    RateLimitError,
+    RequestTimeoutError,
+    ServerError,
+)
+from extractkit.paths import JsonObject, JsonValue, is_array, is_object
+from extractkit.providers._refusals import refused_parameter
+
+__all__ = ["from_event", "from_exception", "from_status", "redact", "request_id_of", "retry_after"]
+
+_MOST = 500  # characters of a provider's own words that a message repeats
+
+_KEYS = re.compile(
+    r"(?i)(?:\bbearer\s+[^\s\"',;}]+)"
+    r"|(?:\b(?:sk|gsk|csk|xai|hf|nvapi|pplx|tgp|r8)[-_][\w*.-]{8,})"
+    r"|(?:\bAIza[\w-]{20,})"
+    r"|(?:\beyJ[\w-]{8,}\.[\w-]+\.?[\w-]*)"
+    r"|(?<=//)[^/@\s:]*:[^/@\s]*@"
+)
+
+_CLASSES: Final[Mapping[int, type[ProviderError]]] = {
+    401: AuthenticationError,
+    402: PermissionDeniedError,
+    403: PermissionDeniedError,
+    404: NotFoundError,
+    408: RequestTimeoutError,
+    409: ServerError,  # the provider's own locks were in the way
+    425: ServerError,
+    429: RateLimitError,
+}
+
+_ADVICE: Final[Mapping[type[ProviderError], str]] = {
+    AuthenticationError: "check the key (api_key=... or the environment variable)",
+    PermissionDeniedError: "the key is known but may not do this; check its project and billing",
+    NotFoundError: "check the model's name and the base URL",
+    BadRequestError: "change what its words name",
+    RateLimitError: "wait, or ask less often",
+    ServerError: "ask again later",
+    RequestTimeoutError: "ask again, or allow more time",
+}
+
+_WORDS: Final[Mapping[str, int]] = {
+    # A failure that is told inside a stream has no status; its word says which it would be.
+    "authentication_error": 401,
+    "invalid_api_key": 401,
+    "api_key_invalid": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "model_not_found": 404,
+    "deploymentnotfound": 404,
+    "timeout_error": 408,
+    "conflict_error": 409,
+    "request_too_large": 413,
+    "invalid_request_error": 400,
+    "badrequesterror": 400,
+    "invalid_prompt": 400,
+    "context_length_exceeded": 400,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "insufficient_quota": 429,
+    "overloaded_error": 529,
+    "server_error": 500,
+    "api_error": 500,
+}
+
+_NO_MONEY = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+_BY_CHANCE = frozenset({"json_validate_failed", "tool_use_failed"})  # the model failed, not we
+
+
+class _Report(NamedTuple):
+    """What a provider says about a failure; empty strings where it says nothing."""
+
+    type: str = ""
+    code: str = ""
+    message: str = ""
+    param: str = ""
+    request_id: str = ""
+    delay_s: float | None = None
+
+
+def from_status(status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
+    """Return the error that an HTTP answer with `status` means.
+
+    Args:
+        status: Any status that is no success.
+        headers: The headers, looked up in lower case.
+        body: The whole body, decoded from its content encoding.
+    """
+    report = _read_report(body)
+    error = _build(status, report)
+    error.status_code = status
+    error.request_id = request_id_of(headers) or report.request_id or None
+    delay = retry_after(headers)
+    error.retry_after_s = report.delay_s if delay is None else delay
+    wish = headers.get("x-should-retry")
+    if wish in {"true", "false"} and not _is_without_money(report):
+        error.retryable = wish == "true"
+    return error
+
+
+def from_event(
+    type: str | None,
+    code: str | int | None = None,
+    message: str | None = None,
+    param: str | None = None,
+) -> ProviderError:
+    """Return the error that a failure told inside a 200 answer means.
+
+    Args:
+        type: The failure's kind, such as "overloaded_error".
+        code: Its code, such as "server_error", or a status as a number.
+        message: The provider's sentence.
+        param: The parameter that it names.
+    """
+    report = _Report(
+        type=str(type or ""),
+        code=str(code or ""),
+        message=str(message or ""),
+        param=str(param or ""),
+    )
+    error = _build(_status_of(report), report, said="in the middle of the answer")
+    error.status_code = 200
+    return error
+
+
+def from_exception(exc: BaseException) -> ProviderError | None:
+    """Return the error that an exception of an SDK or of its HTTP library means, else None."""
+    if isinstance(exc, ExtractkitError):
+        return exc if isinstance(exc, ProviderError) else None
+    sdk, http = _names_of(exc)
+    if "APIStatusError" in sdk:
+        return _from_status_error(exc)
+    if "APITimeoutError" in sdk or "TimeoutException" in http:
+        return RequestTimeoutError(
+            f"no answer came within the time of one request{_place_of(exc)}; ask again, or allow "
+            "more time"
+        )
+    if "APIResponseValidationError" in sdk or "DecodingError" in http:
+        return MalformedResponseError(
+            f"the answer's body could not be decoded ({_innermost(exc)}); expected JSON; "
+            "check what stands between here and the provider"
+        )
+    if "LocalProtocolError" in http:
+        # Its words may repeat a header, and with it the key.
+        return _unretryable(
+            ConnectError("the request cannot be written as HTTP; check the key and extra_headers")
+        )
+    if http & {"TooManyRedirects", "UnsupportedProtocol", "InvalidURL"}:
+        return _unretryable(ConnectError(f"{_innermost(exc)}{_place_of(exc)}; check the base URL"))
+    if "APIConnectionError" in sdk or http & {"TransportError", "StreamError"}:
+        return _unreachable(exc)
+    if sdk & {"OpenAIError", "AnthropicError"}:
+        return AuthenticationError(f"{_innermost(exc)}; check how the client is set up")
+    return None
+
+
+def redact(text: str) -> str:
+    """Return `text`, at most a few hundred characters of it, without what looks like a key."""
+    text = _KEYS.sub("[key]", " ".join(text.split()))
+    return text if len(text) <= _MOST else f"{text[:_MOST]} ..."
+
+
+def request_id_of(headers: Mapping[str, str]) -> str:
+    """Return the provider's id of a request, or the empty string."""
+    for name in ("x-request-id", "request-id", "apim-request-id", "x-amzn-requestid"):
+        found = headers.get(name)
+        if found:
+            return found
+    return ""
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that a provider asks to wait, at least 0; None where it asks nothing."""
+    for name, per_second in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        seconds = _number(headers.get(name), per_second)
+        if seconds is not None:
+            return seconds
+    try:
+        until = email.utils.parsedate_to_datetime(headers.get("retry-after", ""))
+        return max(0.0, until.timestamp() - time.time())
+    except (TypeError, ValueError, OverflowError, OSError):
+        return None
+
+
+def _number(text: str | None, per_second: float) -> float | None:
+    try:
+        value = float(text or "")
+    except ValueError:
+        return None
+    if math.isnan(value) or value < 0:
+        return None
+    return min(value / per_second, 1e9)  # "1e999" is a long wait, and JSON has no infinity
+
+
+def _build(status: int, report: _Report, *, said: str = "") -> ProviderError:
+    if report.code.lower() in {"invalid_api_key", "api_key_invalid"}:
+        status = 401
+    elif report.code == "model_not_found" and status == 400:
+        status = 404
+    kind = _class_of(status)
+    label = ", ".join(dict.fromkeys(redact(word) for word in (report.type, report.code) if word))
+    error = kind(
+        f"the provider {'failed' if status >= 500 else 'refused'} {said or f'with HTTP {status}'}"
+        f"{f' ({label})' if label else ''}: {redact(report.message) or 'no message'}; "
+        f"{_ADVICE[kind]}"
+    )
+    if status in {400, 403, 404, 422}:
+        error.parameter = refused_parameter(report.param, report.code, report.message)
+    if status in {501, 505} or _is_without_money(report):
+        error.retryable = False
+    elif report.code in _BY_CHANCE:
+        error.retryable = True
+    return error
+
+
+def _class_of(status: int) -> type[ProviderError]:
+    if status >= 500:
+        return ServerError
+    if 300 <= status < 400:
+        return NotFoundError
+    return _CLASSES.get(status, BadRequestError)
+
+
+def _is_without_money(report: _Report) -> bool:
+    return report.code in _NO_MONEY or report.type in _NO_MONEY
+
+
+def _status_of(report: _Report) -> int:
+    if report.code.isdecimal() and 400 <= int(report.code) < 600:
+        return int(report.code)
+    for word in (report.code, report.type):
+        if word.lower() in _WORDS:
+            return _WORDS[word.lower()]
+    return 500
+
+
+def _read_report(body: bytes) -> _Report:
+    """Return what a body says: the shapes of OpenAI, Azure, Anthropic, FastAPI, Ollama, Google."""
+    try:
+        document: JsonValue = from_json(body)
+    except ValueError:
+        return _Report(message=_plain(body))
+    if is_array(document) and document:
+        document = document[0]
+    if not is_object(document):
+        return _Report(message=_plain(body))
+    found: JsonValue = document.get("error", document)
+    if not is_object(found):
+        return _Report(message=str(found), code=_text(document.get("code")))
+    return _Report(
+        type=_text(found.get("type")),
+        code=_code_of(found),
+        message=_message_of(found) or _plain(body),
+        param=_text(found.get("param")),
+        request_id=_text(document.get("request_id")),
+        delay_s=_delay_of(found),
+    )
+
+
+def _code_of(found: JsonObject) -> str:
+    code = found.get("code")
+    if isinstance(code, int):
+        return _text(found.get("status"))
+    return _text(code)
+
+
+def _message_of(found: JsonObject) -> str:
+    for name in ("message", "detail", "msg"):
+        value: Any = found.get(name)
+        if value:
+            return value if isinstance(value, str) else str(value)
+    return ""
+
+
+def _delay_of(found: JsonObject) -> float | None:
+    details: JsonValue = found.get("details")
+    for detail in details if is_array(details) else ():
+        if is_object(detail) and isinstance(detail.get("retryDelay"), str):
+            return _number(detail["retryDelay"].removesuffix("s"), 1.0)
+    return None
+
+
+def _text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _plain(body: bytes) -> str:
+    """Return the words of a body that is no JSON; of a web page only its beginning."""
+    text = body.decode("utf-8", "replace").strip()
+    return f"{text[:80]} ..." if text[:1] == "<" and len(text) > 80 else text
+
+
+def _names_of(exc: BaseException) -> tuple[set[str], set[str]]:
+    """Return the names of the exception's classes: those of an SDK, those of its HTTP library."""
+    sdk: set[str] = set()
+    http: set[str] = set()
+    for cls in type(exc).__mro__:
+        root = cls.__module__.partition(".")[0]
+        if root in {"openai", "anthropic"}:
+            sdk.add(cls.__name__)
+        elif root in {"httpx2", "httpx"}:
+            http.add(cls.__name__)
+    return sdk, http
+
+
+def _from_status_error(exc: BaseException) -> ProviderError:
+    response: Any = getattr(exc, "response", None)
+    status: Any = getattr(exc, "status_code", None)
+    if status == 200:
+        # Anthropic's SDK raises what a stream reports; the body says what it is.
+        report = _read_report(_body_of(response, exc))
+        return from_event(report.type, report.code, report.message, report.param)
+    return from_status(int(status), response.headers, _body_of(response, exc))
+
+
+def _body_of(response: Any, exc: BaseException) -> bytes:
+    body: Any = getattr(exc, "body", None)
+    if is_object(body):
+        return to_json({"error": body} if "error" not in body else body)
+    try:
+        return bytes(response.content)
+    except (RuntimeError, AttributeError):  # the SDK read only a part, or a hook closed it
+        return str(body or "").encode()
+
+
+def _unreachable(exc: BaseException) -> ConnectError:
+    words = _innermost(exc)
+    error = ConnectError(
+        f"the provider could not be reached, or the connection broke{_place_of(exc)}: {words}; "
+        "check the network and the base URL"
+    )
+    # A certificate that is not trusted, or a name that does not exist, is the same next time.
+    if "CERTIFICATE_VERIFY_FAILED" in words:
+        error.retryable = False
+    return error
+
+
+def _unretryable(error: ConnectError) -> ConnectError:
+    error.retryable = False
+    return error
+
+
+def _innermost(exc: BaseException) -> str:
+    """Return the words of the first cause that says something, without keys."""
+    words = type(exc).__name__
+    at: BaseException | None = exc
+    for _ in range(6):
+        if at is None:
+            break
+        words = str(at) or words
+        at = at.__cause__
+    return redact(words)
+
+
+def _place_of(exc: BaseException) -> str:
+    """Return " (host)" for the host that was asked, where the exception knows it."""
+    try:
+        url: Any = getattr(exc, "request", None)
+        host = str(url.url.host)
+    except (RuntimeError, AttributeError):  # httpx2 raises where no request is attached
+        return ""
+    return f" ({host})"
