@@ -449,8 +449,8 @@ class _Lowerer:
 def _is_respelled(back: JsonValue, value: JsonValue) -> bool:
     """Whether `back` is `value` to the type, if not as text.
 
-    A Decimal may be a number and come back as its digits; a key that is absent may come back
-    with its default.
+    A Decimal may be a number and come back as its digits; a key that is absent, or a position
+    at the end of a list, may come back with its default.
     """
     if is_object(back) and is_object(value):
         return value.keys() <= back.keys() and all(
@@ -458,7 +458,7 @@ def _is_respelled(back: JsonValue, value: JsonValue) -> bool:
         )
     if is_array(back) and is_array(value):
         pairs = zip(back, value, strict=False)
-        return len(back) == len(value) and all(_is_respelled(new, old) for new, old in pairs)
+        return len(back) >= len(value) and all(_is_respelled(new, old) for new, old in pairs)
     if isinstance(back, str) and isinstance(value, int | float):
         return back == digits_of(value)
     return is_same(back, value)

@@ -329,7 +329,20 @@ def _typed(draw: st.DrawFn, depth: int) -> Any:
 @st.composite
 def _named(draw: st.DrawFn, depth: int) -> Any:
     names = draw(st.lists(NAMES, min_size=1, max_size=3, unique=True))
-    return NamedTuple(draw(_names("Row")), [(name, draw(types(depth))) for name in names])
+    made: Any = NamedTuple(draw(_names("Row")), [(name, draw(types(depth))) for name in names])
+    annotations = list(made.__annotations__.values())
+    for at in reversed(range(draw(st.integers(0, len(names))), len(names))):
+        document = draw(values(annotations[at], unset=False))
+        written = json.dumps(document)
+        if '"$ref":' in written or '"$defs":' in written:
+            break
+        made._field_defaults[names[at]] = _adapter(annotations[at]).validate_json(written)
+    return made
+
+
+def rows() -> st.SearchStrategy[Any]:
+    """Return named tuples, some of whose last positions have defaults."""
+    return _named(1)
 
 
 _COMPOSITES: dict[str, Any] = {

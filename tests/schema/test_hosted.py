@@ -10,7 +10,15 @@ from typing import Annotated, Any, Literal, NamedTuple, NotRequired
 
 import jsonschema
 import pytest
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, RootModel, create_model
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    RootModel,
+    TypeAdapter,
+    create_model,
+)
 from typing_extensions import TypedDict
 
 from extractkit import checks
@@ -144,6 +152,54 @@ def test_a_list_of_fixed_and_further_elements_keeps_its_length() -> None:
     assert compiled.faults(broken)[0].pointer == ""
     answer = {"0": "a", "1": 4, "rest": [[], [{"key": "k", "value": True}] * 2]}
     assert [fault.pointer for fault in compiled.faults(answer)] == ["/3"]
+
+
+class Seat(NamedTuple):
+    row: int
+    letter: str = "q"
+    floor: int | None = None
+    price: int | None = 5
+
+
+@pytest.mark.parametrize("dialect", HOSTED)
+@pytest.mark.parametrize("target", [Seat, Seat | str, list[Seat]])
+def test_positions_with_defaults_may_be_missing_at_the_end(dialect: str, target: Any) -> None:
+    compiled = compile_schema(target, dialect)
+    assert compiled.unenforced == ()
+    adapter = TypeAdapter(target)
+    for row in ([1], [1, "q"], [1, "a", None], [1, "a", 2], [1, "a", None, 5], [1, "a", 2, None]):
+        value: Any = [row] if target == list[Seat] else row
+        lowered = compiled.lower(value)
+        jsonschema.validate(lowered, compiled.schema)
+        assert compiled.faults(lowered) == ()
+        lifted = compiled.lift(lowered)
+        assert adapter.validate_python(lifted) == adapter.validate_python(value)
+    for row in ([1], [1, "q", None, 5]):
+        if target is Seat:
+            there_and_back(compiled, row)
+
+
+def test_a_gap_between_positions_of_a_type_is_its_default() -> None:
+    compiled = compile_schema(Seat, "openai-strict")
+    answer = {"0": 1, "1": None, "2": 7, "3": []}
+    assert compiled.take_back(answer) == ([1, "q", 7], ())
+
+
+@pytest.mark.parametrize("items", [False, {"type": "integer"}])
+def test_a_gap_that_no_list_has_is_told_before_and_is_a_fault(items: Any) -> None:
+    integer = {"type": "integer"}
+    schema = {"type": "array", "prefixItems": [integer] * 3, "minItems": 1, "items": items}
+    compiled = compile_schema(schema, "openai-strict")
+    assert [(lost.pointer, lost.keyword) for lost in compiled.unenforced] == [("", "prefixItems")]
+    answer: dict[str, Any] = {"0": 1, "1": None, "2": 5}
+    if items:
+        answer["rest"] = []
+    jsonschema.validate(answer, compiled.schema)
+    (fault,) = compiled.faults(answer)
+    assert "position 1 is missing" in fault.message
+    there_and_back(compiled, [1, 2])
+    full = compile_schema({**schema, "minItems": 2 if items is False else 3}, "openai-strict")
+    assert full.unenforced == ()
 
 
 @pytest.mark.parametrize("dialect", HOSTED)

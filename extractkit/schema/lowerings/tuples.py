@@ -5,11 +5,16 @@
 | a list of fixed positions | an object with the keys "0", "1", ... | a list in this order |
 | further elements of one kind after them | one more key "rest", which holds their list | appended |
 | a list that can only be empty | null | an empty list |
+
+A position that may be missing is a key that may be absent; an answer can then lack a position
+before one that it gives. Of a type the default stands there. Where there is none, no list says
+that: it is told as "prefixItems" before, and of an answer as a fault.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
 from extractkit.paths import JsonObject, JsonValue, is_array, is_object
@@ -24,6 +29,7 @@ from extractkit.schema.nodes import (
     replace,
     stand_in,
 )
+from extractkit.schema.plain import is_same
 from extractkit.schema.scope import Scope
 from extractkit.schema.ways import Way
 
@@ -39,10 +45,12 @@ class Positions(Way):
     Attributes:
         count: How many positions have a key of their own.
         has_rest: Whether more elements may follow, under "rest".
+        defaults: What a position that is missing means to the type, where it says so.
     """
 
     count: int
     has_rest: bool
+    defaults: Mapping[int, JsonValue] = field(default_factory=dict[int, JsonValue])
     lifts: ClassVar[bool] = True
 
     def lower_value(self, value: JsonValue) -> JsonValue:
@@ -61,18 +69,31 @@ class Positions(Way):
         return lowered
 
     def lift(self, value: JsonValue, told: list[str]) -> JsonValue:
-        """Return the list of an object; one with a gap, or other keys, is left as it is."""
+        """Return the list of an object; one with a gap, or other keys, is left as it is.
+
+        A gap stands for the defaults of its positions. Where nothing but defaults follows, the
+        list ends before it.
+        """
         if not is_object(value):
             return value
-        known = [str(i) for i in range(self.count)]
+        names = {str(at): at for at in range(self.count)}
         rest: JsonValue = value.get(_REST, []) if self.has_rest else []
-        first = [value[key] for key in known if key in value]
-        is_whole = len(first) == self.count or not rest
-        keys = [*known[: len(first)], *([_REST] if self.has_rest else [])]
-        if not is_array(rest) or not is_whole or not value.keys() <= set(keys):
-            told.append("positions are missing, or there are keys that are none")
+        known = {names[key]: item for key, item in value.items() if key in names}
+        if len(known) + (self.has_rest and _REST in value) < len(value) or not is_array(rest):
+            told.append("there are keys that are no positions")
             return value
-        return [*first, *rest]
+        gap = next((at for at in range(self.count) if at not in known), self.count)
+        if not rest and all(at < gap or self._is_default(at, item) for at, item in known.items()):
+            return [known[at] for at in range(gap)]
+        filled = {**self.defaults, **known}
+        end = self.count if rest else max(known) + 1
+        if any(at not in filled for at in range(end)):
+            told.append(f"position {gap} is missing, and a later one is given")
+            return value
+        return [*(filled[at] for at in range(end)), *rest]
+
+    def _is_default(self, at: int, item: JsonValue) -> bool:
+        return at in self.defaults and is_same(self.defaults[at], item)
 
     def key(self, key: str | int, value: JsonValue) -> str | int | None:
         """Return the position; "rest" stands at the place of the list itself."""
@@ -145,6 +166,15 @@ def _positions(node: ArrayNode, scope: Scope) -> Node:
         Property(name=str(i), node=part, required=i < node.min_items)
         for i, part in enumerate(prefix)
     ]
+    defaults = _defaults(prefix) if scope.is_type else {}
+    # The last one that can be missing leaves a gap only if something may follow it.
+    gaps = range(node.min_items, count if has_rest else count - 1)
+    if any(at not in defaults for at in gaps):
+        scope.lose(
+            node,
+            "prefixItems",
+            "a position can be missing before one that is given; that is a fault",
+        )
     if has_rest:
         properties.append(Property(name=_REST, node=_rest(node, count), required=True))
     elif node.min_items > count:
@@ -156,9 +186,13 @@ def _positions(node: ArrayNode, scope: Scope) -> Node:
         properties=tuple(properties),
         extra=closed(node),
         extra_stated=True,
-        ways=(*node.ways, Positions(count, has_rest)),
+        ways=(*node.ways, Positions(count, has_rest, defaults)),
     )
     return stand_in(keyed, node)
+
+
+def _defaults(prefix: Sequence[Node]) -> dict[int, JsonValue]:
+    return {at: part.notes["default"] for at, part in enumerate(prefix) if "default" in part.notes}
 
 
 def _rest(node: ArrayNode, count: int) -> Node:
