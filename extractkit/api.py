@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, overload
 
 from extractkit.checks import Check
-from extractkit.engine import Flow, Question, adrive, drive, extract_flow
+from extractkit.engine import Flow, Price, Question, adrive, drive, extract_flow
 from extractkit.errors import UnsupportedError, UsageError
 from extractkit.messages import Provider, Sampling
+from extractkit.observe import Observer
 from extractkit.providers import resolve, shared
 from extractkit.results import (
     Decoding,
@@ -51,8 +52,8 @@ class _ExtractorOptions(_Options, total=False):
     """The keywords of an Extractor, for type checkers."""
 
     cache: object
-    observers: Sequence[object]
-    price: object
+    observers: Sequence[Observer]
+    price: Price | None
 
 
 class Extractor(Generic[T]):
@@ -75,8 +76,9 @@ class Extractor(Generic[T]):
         samples: How many answers to draw.
         timeout_s: Seconds for the whole call, retries included; None for no limit.
         cache: Not in this version.
-        observers: Not in this version.
-        price: Not in this version.
+        observers: Callables that are told of every step; see `extractkit.observe`.
+        price: (provider, model, usage) -> US dollars or None, for `result.cost_usd`; such as
+            `extractkit.providers.prices.genai_prices`.
 
     Raises:
         UsageError: If an argument is out of its range or names nothing.
@@ -106,8 +108,8 @@ class Extractor(Generic[T]):
         samples: int = 1,
         timeout_s: float | None = 120.0,
         cache: object = None,
-        observers: Sequence[object] = (),
-        price: object = None,
+        observers: Sequence[Observer] = (),
+        price: Price | None = None,
     ) -> None:
         self._question: Question[T] = Question(
             target=target,
@@ -123,9 +125,11 @@ class Extractor(Generic[T]):
             retry=Retry() if retry is None else retry,
             timeout_s=timeout_s,
         )
-        _refuse_unbuilt(
-            self._question, samples=samples, cache=cache, observers=observers, price=price
-        )
+        _refuse_unbuilt(self._question, samples=samples, cache=cache)
+        self._observers = _callables("observers", _several("observers", observers))
+        self._price = price
+        if price is not None:
+            _callables("price", (price,))
         self._provider = resolve(model)
         self._owns_provider = self._provider is not model
 
@@ -166,8 +170,11 @@ class Extractor(Generic[T]):
         return extract_flow(
             dataclasses.replace(self._question, text=text),
             provider=self._provider.name,
+            model=self._provider.model,
             capabilities=self._provider.capabilities,
             clock=time.monotonic,
+            observers=self._observers,
+            price=self._price,
         )
 
 
@@ -282,14 +289,21 @@ def _several(name: str, given: Sequence[_V]) -> tuple[_V, ...]:
         raise UsageError(f"{name} is a {type(given).__name__}; expected a list") from None
 
 
+def _callables(name: str, given: tuple[_V, ...]) -> tuple[_V, ...]:
+    for item in given:
+        if not callable(item):
+            raise UsageError(f"{name} holds a {type(item).__name__}; expected a callable")
+    return given
+
+
 def _refuse_unbuilt(question: Question[Any], **given: object) -> None:
     """Refuse what a later version will do, so that nobody believes it was done."""
-    defaults: dict[str, object] = {"samples": 1, "cache": None, "observers": (), "price": None}
+    defaults: dict[str, object] = {"samples": 1, "cache": None}
     asked = [name for name, value in given.items() if value != defaults[name]]
     asked += [
         f"Decoding({item.name}=...)"
         for item in dataclasses.fields(Decoding)
-        if item.name not in ("confidence", "repair")
+        if item.name not in ("confidence", "repair", "two_step")
         and getattr(question.decoding, item.name) != item.default
     ]
     if question.grounding.fuzzy:

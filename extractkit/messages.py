@@ -172,6 +172,7 @@ class ModelRequest:
         sampling: How tokens are chosen.
         top_logprobs: How many alternatives to record for each token; None records no
             log-probabilities at all.
+        continue_with: What an answer that paused gave to go on from; only its provider reads it.
     """
 
     messages: tuple[Message, ...]
@@ -180,6 +181,7 @@ class ModelRequest:
     json_mode: bool = False
     sampling: Sampling = Sampling()
     top_logprobs: int | None = 5
+    continue_with: Any = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,6 +280,7 @@ class ModelResponse:
         model: The model that really answered, as exactly as the provider says.
         request_id: The provider's id of the request; empty where it gives none.
         details: Facts of this answer worth keeping (engine, weights digest, seconds spent).
+        continue_with: For an answer that paused: what the next request has to bring along.
     """
 
     text: str
@@ -290,6 +293,7 @@ class ModelResponse:
     model: str = ""
     request_id: str = ""
     details: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    continue_with: Any = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -316,6 +320,7 @@ class Capabilities:
         json_mode: Whether any-JSON can be asked for.
         logprobs: Whether token log-probabilities come back.
         temperature: Whether a temperature is accepted; then 0 is sent unless the caller says more.
+        is_greedy: Whether tokens are chosen greedily where nothing is said.
         sampling: Names of the fields of Sampling that are accepted.
         efforts: Words that are accepted as reasoning effort; empty where any may be.
         context_tokens: Prompt and answer together; None where unknown.
@@ -327,6 +332,7 @@ class Capabilities:
     json_mode: bool = False
     logprobs: bool = False
     temperature: bool = True
+    is_greedy: bool = False
     sampling: frozenset[str] = ALL_SAMPLING
     efforts: tuple[str, ...] = ()
     context_tokens: int | None = None

@@ -7,6 +7,7 @@ keeps data and instructions apart for a model that cooperates; it is no security
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,7 +17,7 @@ from extractkit.paths import JsonValue, is_object
 from extractkit.results import Finding, Plan, Strategy
 from extractkit.schema import CompiledSchema, format_of
 
-__all__ = ["VERSION", "build", "feedback", "fence", "outline"]
+__all__ = ["VERSION", "after_reasoning", "build", "feedback", "fence", "outline", "reasoning"]
 
 VERSION = "2026-11-30"
 """Changes whenever a word that is sent changes."""
@@ -101,6 +102,33 @@ def feedback(
         *request.messages,
         Message(role="assistant", content=answer),
         Message(role="user", content=_FEEDBACK.format(findings=told)),
+    )
+
+
+_REASON = """\
+Do not answer yet. Think it through in plain words: what the document says about each part of the
+answer, and where it says nothing."""
+_ANSWER = "Now give the answer: one JSON document of that form and nothing else."
+
+
+def reasoning(request: ModelRequest) -> ModelRequest:
+    """Return the question of `request` with free reasoning asked for, in no particular shape."""
+    *before, last = request.messages
+    asked = Message(role=last.role, content=f"{last.content}\n{_REASON}")
+    return dataclasses.replace(
+        request, messages=(*before, asked), constraint=None, json_mode=False, top_logprobs=None
+    )
+
+
+def after_reasoning(request: ModelRequest, reasoned: str) -> ModelRequest:
+    """Return `request` with what the model thought before it answers."""
+    return dataclasses.replace(
+        request,
+        messages=(
+            *reasoning(request).messages,
+            Message(role="assistant", content=reasoned),
+            Message(role="user", content=_ANSWER),
+        ),
     )
 
 

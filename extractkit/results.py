@@ -12,6 +12,7 @@ import dataclasses
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import Enum, IntEnum
 from functools import cache
 from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar
@@ -268,6 +269,8 @@ class Retry:
         answers: More answers asked for when one falls short of the required level, at least 0.
         transport: More requests when one fails on the way, at least 0.
         max_wait_s: Longest single wait that a provider may ask for, in seconds.
+        max_output_tokens: Where an answer is cut off, ask again with twice the limit, up to this
+            one; None asks no more, for under the same limit it would be cut off again.
 
     Raises:
         UsageError: If one is no number or negative.
@@ -276,8 +279,11 @@ class Retry:
     answers: int = 2
     transport: int = 3
     max_wait_s: float = 60.0
+    max_output_tokens: int | None = None
 
     def __post_init__(self) -> None:
+        if self.max_output_tokens is not None:
+            require_number("Retry", "max_output_tokens", self.max_output_tokens, low=1, whole=True)
         require_number("Retry", "answers", self.answers, low=0, whole=True)
         require_number("Retry", "transport", self.transport, low=0, whole=True)
         require_number("Retry", "max_wait_s", self.max_wait_s, low=0)
@@ -291,11 +297,14 @@ class Plan:
         strategy: How the model is brought to the wanted shape.
         reason: The choice, as a sentence.
         dialect: The dialect that the schema is written in.
+        two_step: The model reasons freely first; only the answer after that is asked for in the
+            wanted shape.
     """
 
     strategy: Strategy
     reason: str
     dialect: str
+    two_step: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -309,6 +318,7 @@ class Attempt:
         findings: What the checks said.
         usage: Tokens of this attempt.
         seconds: Wall time of the request.
+        failures: What went wrong on the way before this answer came, in order.
     """
 
     text: str
@@ -317,6 +327,7 @@ class Attempt:
     findings: tuple[Finding, ...] = ()
     usage: Usage = Usage()
     seconds: float = 0.0
+    failures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -363,6 +374,7 @@ class ExtractionResult(Generic[T]):
         stop_reason: Why the model stopped.
         partial: What could be read of an answer that is not whole.
         usage: Tokens of all attempts together.
+        cost_usd: What they cost in US dollars; None where no price was asked for or known.
         attempts: Every answer in order.
         raw: The returned attempt's response as it came, with its tokens.
         provenance: Model, parameters, schema fingerprint and versions.
@@ -385,6 +397,7 @@ class ExtractionResult(Generic[T]):
     attempts: tuple[Attempt, ...]
     raw: ModelResponse | None
     provenance: Provenance
+    cost_usd: Decimal | None = None
 
     @property
     def ok(self) -> bool:

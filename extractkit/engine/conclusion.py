@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.metadata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from extractkit import prompts
 from extractkit.engine.judge import Judged
@@ -22,16 +23,25 @@ from extractkit.results import (
     Finding,
     Provenance,
     Status,
-    Validity,
 )
 
-__all__ = ["conclude"]
+__all__ = ["Price", "conclude"]
 
 T = TypeVar("T")
 
 
+Price: TypeAlias = Callable[[str, str, Usage], Decimal | None]
+"""(provider, model, usage) -> US dollars, or None where the price is not known."""
+
+
 def conclude(
-    setup: Setup[T], provider: str, judged: Sequence[Judged[T]], *, note: str = ""
+    setup: Setup[T],
+    provider: str,
+    judged: Sequence[Judged[T]],
+    *,
+    notes: Sequence[Finding] = (),
+    price: Price | None = None,
+    beside: Usage = Usage(),
 ) -> ExtractionResult[T]:
     """Return the result of all attempts: the last one, or the best where none was good enough.
 
@@ -39,14 +49,14 @@ def conclude(
         setup: How the question was put.
         provider: Name of who answered.
         judged: Every attempt in order, at least one.
-        note: Why there were no more of them, where that is not plain.
+        notes: What there is to say about how the answers came.
+        price: What tokens cost.
+        beside: Tokens of answers that are no attempts, such as reasoning in a step of its own.
     """
     last = judged[-1]
     best = last if last.status is not Status.INVALID else max(judged, key=_rank)
-    usage = sum((item.response.usage for item in judged), Usage())
-    findings = best.findings
-    if note:
-        findings = (*findings, Finding(level=Validity.NONE, path="", message=note, severity="note"))
+    usage = sum((item.response.usage for item in judged), beside)
+    findings = (*best.findings, *notes)
     return ExtractionResult(
         value=best.value,
         document=best.document,
@@ -65,6 +75,7 @@ def conclude(
         attempts=tuple(item.attempt for item in judged),
         raw=best.response,
         provenance=_provenance(setup, provider, best.response),
+        cost_usd=None if price is None else price(provider, best.response.model, usage),
     )
 
 

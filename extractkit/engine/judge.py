@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from extractkit import checks
 from extractkit.engine.setup import Setup
+from extractkit.engine.steps import Answer
 from extractkit.messages import ModelResponse, StopReason
 from extractkit.parsing import parse_json, parse_prefix
 from extractkit.paths import JsonValue, join
@@ -64,25 +65,24 @@ _ENDING_WORDS = {
 }
 
 
-def judge(setup: Setup[T], response: ModelResponse, *, seconds: float) -> Judged[T]:
-    """Return what `response` is worth; only a clean stop is read further than SYNTAX.
+def judge(setup: Setup[T], answer: Answer) -> Judged[T]:
+    """Return what `answer` is worth; only a clean stop is read further than SYNTAX.
 
     Args:
         setup: How the question was put.
-        response: What came back.
-        seconds: Wall time that it took.
+        answer: What came back.
     """
+    response = answer.response
     if response.refusal:
-        return _judge_unfinished(setup, response, Status.REFUSED, seconds)
+        return _judge_unfinished(setup, answer, Status.REFUSED)
     if response.stop is not StopReason.STOP:
         ending = _ENDINGS.get(response.stop, Status.INVALID)
-        return _judge_unfinished(setup, response, ending, seconds)
-    return _judge_whole(setup, response, seconds)
+        return _judge_unfinished(setup, answer, ending)
+    return _judge_whole(setup, answer)
 
 
-def _judge_unfinished(
-    setup: Setup[T], response: ModelResponse, status: Status, seconds: float
-) -> Judged[T]:
+def _judge_unfinished(setup: Setup[T], answer: Answer, status: Status) -> Judged[T]:
+    response = answer.response
     parsed = parse_json(response.text, repair=False)
     detail = response.stop_detail or response.stop.value
     finding = Finding(
@@ -96,14 +96,14 @@ def _judge_unfinished(
     return Judged(
         response=response,
         status=status,
-        attempt=_attempt(response, validity, findings, seconds),
+        attempt=_attempt(answer, validity, findings),
         levels={Validity.SYNTAX: LevelCount(checked=1, failed=0 if parsed.ok else 1)},
         partial=_with_missing(setup.compiled, parse_prefix(response.text)),
     )
 
 
 def _with_missing(compiled: CompiledSchema, partial: PartialResult) -> PartialResult:
-    declared: Mapping[str, Any] = compiled.schema.get("properties", {})
+    declared: Mapping[str, Any] = _resolved(compiled.user_schema).get("properties", {})
     missing = {
         join("", name): FieldState.MISSING
         for name in declared
@@ -112,14 +112,21 @@ def _with_missing(compiled: CompiledSchema, partial: PartialResult) -> PartialRe
     return dataclasses.replace(partial, states={**partial.states, **missing})
 
 
-def _judge_whole(setup: Setup[T], response: ModelResponse, seconds: float) -> Judged[T]:
+def _resolved(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what the root says: of a recursive type it is a reference."""
+    name = str(schema.get("$ref", "")).removeprefix("#/$defs/")
+    return schema.get("$defs", {}).get(name, schema)
+
+
+def _judge_whole(setup: Setup[T], answer: Answer) -> Judged[T]:
+    response = answer.response
     question = setup.question
     parsed = parse_json(response.text, repair=question.decoding.repair)
     if not parsed.ok:
         return Judged(
             response=response,
             status=Status.INVALID,
-            attempt=_attempt(response, Validity.NONE, parsed.findings, seconds),
+            attempt=_attempt(answer, Validity.NONE, parsed.findings),
             levels={Validity.SYNTAX: LevelCount(checked=1, failed=1)},
         )
     document, faults = setup.compiled.take_back(parsed.value)
@@ -137,7 +144,7 @@ def _judge_whole(setup: Setup[T], response: ModelResponse, seconds: float) -> Ju
     return Judged(
         response=response,
         status=Status.OK if reached else Status.INVALID,
-        attempt=_attempt(response, outcome.validity, findings, seconds),
+        attempt=_attempt(answer, outcome.validity, findings),
         value=outcome.value if reached else None,
         document=outcome.document,
         levels=outcome.levels,
@@ -170,14 +177,14 @@ def _bounds_hit(setup: Setup[T], wire: JsonValue) -> tuple[Finding, ...]:
     )
 
 
-def _attempt(
-    response: ModelResponse, validity: Validity, findings: Sequence[Finding], seconds: float
-) -> Attempt:
+def _attempt(answer: Answer, validity: Validity, findings: Sequence[Finding]) -> Attempt:
+    response = answer.response
     return Attempt(
         text=response.text,
         stop_reason=response.stop,
         validity=validity,
         findings=tuple(findings),
         usage=response.usage,
-        seconds=seconds,
+        seconds=answer.seconds,
+        failures=answer.failures,
     )

@@ -5,6 +5,7 @@ Neighbours: `strategies` chooses, `schema` compiles, `prompts` words; the flow s
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -12,8 +13,8 @@ import pydantic_core
 
 from extractkit import checks, prompts, strategies
 from extractkit.engine.question import Question, require_encodable
-from extractkit.errors import SchemaError, UsageError
-from extractkit.messages import Capabilities, Constraint, ModelRequest
+from extractkit.errors import SchemaError, UnsupportedError, UsageError
+from extractkit.messages import Capabilities, Constraint, ModelRequest, Sampling
 from extractkit.paths import JsonValue
 from extractkit.results import Example, Plan, Strategy, Validity
 from extractkit.schema import BoundedSchema, CompiledSchema, compile_schema
@@ -44,7 +45,10 @@ def prepare(question: Question[T], capabilities: Capabilities) -> Setup[T]:
     """
     _check_text(question.text)
     expressed = _express(question.target, capabilities)
-    plan = strategies.choose(expressed, capabilities, question.strategy)
+    plan = dataclasses.replace(
+        strategies.choose(expressed, capabilities, question.strategy),
+        two_step=question.decoding.two_step,
+    )
     compiled = (
         expressed
         if isinstance(expressed, CompiledSchema) and expressed.dialect == plan.dialect
@@ -60,10 +64,33 @@ def prepare(question: Question[T], capabilities: Capabilities) -> Setup[T]:
         examples=[
             _example(compiled, position, item) for position, item in enumerate(question.examples)
         ],
-        sampling=question.sampling,
+        sampling=_sampling(question.sampling, capabilities),
         top_logprobs=5 if question.decoding.confidence and capabilities.logprobs else None,
     )
     return Setup(question=question, plan=plan, compiled=compiled, bounded=bounded, request=request)
+
+
+def _sampling(given: Sampling, capabilities: Capabilities) -> Sampling:
+    """Return what is sent: what was given, and greedy where nothing was and it is accepted.
+
+    Raises:
+        UnsupportedError: If the model does not take what was given.
+    """
+    for item in dataclasses.fields(given):
+        value = getattr(given, item.name)
+        if value is None:
+            continue
+        if item.name not in capabilities.sampling:
+            known = ", ".join(sorted(capabilities.sampling)) or "nothing"
+            raise UnsupportedError(
+                f"Sampling({item.name}={value!r}): this model does not take it; it takes {known}"
+            )
+        if item.name == "effort" and capabilities.efforts and value not in capabilities.efforts:
+            known = ", ".join(repr(effort) for effort in capabilities.efforts)
+            raise UnsupportedError(f"Sampling(effort={value!r}): this model takes {known}")
+    if given.temperature is None and capabilities.temperature and not capabilities.is_greedy:
+        return dataclasses.replace(given, temperature=0)
+    return given
 
 
 def _check_text(text: Any) -> None:

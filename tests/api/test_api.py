@@ -60,9 +60,6 @@ def test_an_extractor_closes_the_provider_that_it_made(monkeypatch: pytest.Monke
     [
         ({"samples": 2}, "samples"),
         ({"cache": object()}, "cache"),
-        ({"observers": (print,)}, "observers"),
-        ({"price": 1.0}, "price"),
-        ({"decoding": Decoding(two_step=True)}, r"Decoding\(two_step"),
         ({"decoding": Decoding(beam=2)}, r"Decoding\(beam"),
         ({"grounding": Grounding(fuzzy=True)}, r"Grounding\(fuzzy"),
     ],

@@ -22,6 +22,7 @@ _FACTS = {
     "request_id": "r-1",
     "retry_after_s": 1.5,
     "attempts": 3,
+    "parameter": "temperature",
     "timeout_s": 2.0,
     "result": {"status": "invalid"},
 }

@@ -63,7 +63,7 @@ def ask(replies: Iterable[Reply] | Callable[[ModelRequest], Reply], **changes: A
 
 
 def run(question: Question[Any], provider: FakeProvider) -> ExtractionResult[Any]:
-    return drive(flow_of(question, provider), provider)
+    return drive(flow_of(question, provider), provider, sleep=lambda seconds: None)
 
 
 def flow_of(question: Question[Any], provider: FakeProvider, clock: Any = lambda: 0.0) -> Any:
@@ -275,7 +275,7 @@ def test_an_example_is_shown_as_the_model_has_to_write_it_or_refused() -> None:
 
 def test_a_provider_error_goes_through_and_names_itself() -> None:
     with pytest.raises(ServerError, match="down"):
-        ask([ServerError("down", provider="fake")])
+        ask([ServerError("down", provider="fake")], retry=Retry(transport=0))
 
 
 def test_time_that_ends_before_the_first_answer_is_an_error_with_the_budget() -> None:
@@ -301,9 +301,14 @@ def test_a_repeated_question_that_no_longer_fits_returns_the_answer_that_there_i
 
 
 def test_no_request_is_made_when_no_time_is_left() -> None:
-    provider = FakeProvider([WRONG_TYPE, GOOD])
-    times = iter([0.0, 0.0, 200.0, 200.0, 200.0])
-    flow = flow_of(Question(target=Order, text=TEXT), provider, clock=lambda: next(times))
+    now = [0.0]
+
+    def slow(request: ModelRequest) -> Reply:
+        now[0] += 200.0
+        return WRONG_TYPE
+
+    provider = FakeProvider(slow)
+    flow = flow_of(Question(target=Order, text=TEXT), provider, clock=lambda: now[0])
     result = drive(flow, provider)
     assert result.status is Status.INVALID
     assert len(provider.requests) == 1
@@ -311,12 +316,13 @@ def test_no_request_is_made_when_no_time_is_left() -> None:
 
 
 def test_each_call_is_told_the_seconds_that_are_left() -> None:
-    times = iter([10.0, 12.0, 15.0, 15.0, 30.0])
+    now = [10.0]
     provider = FakeProvider([])
     flow = flow_of(
-        Question(target=Order, text=TEXT, timeout_s=60.0), provider, clock=lambda: next(times)
+        Question(target=Order, text=TEXT, timeout_s=60.0), provider, clock=lambda: now[0]
     )
-    assert next(flow).timeout_s == 58.0
+    assert next(flow).timeout_s == 60.0
+    now[0] = 30.0
     again = flow.send(ModelResponse(text=WRONG_TYPE, stop=StopReason.STOP))
     assert again.timeout_s == 40.0
 
@@ -335,7 +341,8 @@ def test_both_drivers_give_the_same_result() -> None:
 def test_the_async_driver_lets_errors_through() -> None:
     async def in_a_loop() -> None:
         provider = FakeProvider([ConnectError("no route")])
-        await adrive(flow_of(Question(target=Order, text=TEXT), provider), provider)
+        question = Question(target=Order, text=TEXT, retry=Retry(transport=0))
+        await adrive(flow_of(question, provider), provider)
 
     with pytest.raises(ConnectError, match="no route"):
         asyncio.run(in_a_loop())

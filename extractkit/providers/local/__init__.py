@@ -102,6 +102,7 @@ class Local:
             enforcement="mask",
             dialect="llguidance",
             logprobs=True,
+            is_greedy=True,
             context_tokens=loaded or self._context_tokens,
             source=_SOURCE,
         )

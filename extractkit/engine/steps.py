@@ -1,0 +1,117 @@
+"""What the flow asks of its driver, and one answer with everything that failed on the way to it.
+
+Neighbours: `run` asks for answers here; `retrying` says how long to wait after a failure; the
+drivers carry the steps out. Nothing here sends or waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from extractkit.engine.retrying import RetryPolicy
+from extractkit.errors import ProviderError
+from extractkit.messages import ModelRequest, ModelResponse
+
+__all__ = ["Answer", "Budget", "Call", "Step", "Steps", "Wait", "ask"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A request to be sent now, and the seconds that are left for it (None: no limit)."""
+
+    request: ModelRequest
+    timeout_s: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """Nothing to do for some seconds; None is sent back after them."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What came back in the end.
+
+    Attributes:
+        response: The answer.
+        failures: What went wrong before it came, in order.
+        seconds: Wall time of the request that was answered.
+    """
+
+    response: ModelResponse
+    failures: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
+Step: TypeAlias = Call | Wait
+Steps: TypeAlias = Generator[Step, ModelResponse | None, Answer]
+
+
+@dataclass(slots=True, kw_only=True)
+class Budget:
+    """What all requests of one extraction share.
+
+    Attributes:
+        clock: Seconds from any fixed start, never going back.
+        deadline: When all has to be done, on that clock; None for no limit.
+        transport: Requests that may still fail on the way.
+        max_wait_s: Longest wait that a provider may ask for.
+        requests: How many were sent so far.
+    """
+
+    clock: Callable[[], float]
+    deadline: float | None
+    transport: int
+    max_wait_s: float
+    requests: int = 0
+
+    def left(self) -> float | None:
+        """Return the seconds that are left, at least 0; None for no limit."""
+        return None if self.deadline is None else max(0.0, self.deadline - self.clock())
+
+
+def ask(
+    request: ModelRequest,
+    budget: Budget,
+    *,
+    failed: Callable[[ProviderError, float | None], None],
+) -> Steps:
+    """Yield what is to be done until `request` is answered; return the answer.
+
+    Args:
+        request: What is asked.
+        budget: What is left for it; what it takes is taken from there.
+        failed: Told of every failure, with the seconds until the next request, None for the last.
+
+    Raises:
+        ProviderError: The last failure, where asking again cannot help or may not be tried.
+        DeadlineExceededError: If the time ended.
+        UsageError: If the request cannot be carried out as written.
+        TypeError: If None is sent where a response belongs.
+    """
+    failures: list[str] = []
+    policy: RetryPolicy | None = None
+    while True:
+        began = budget.clock()
+        budget.requests += 1
+        try:
+            response = yield Call(request=request, timeout_s=budget.left())
+        except ProviderError as error:
+            policy = policy or RetryPolicy()
+            seconds = policy.wait_after(
+                error, more=budget.transport, most_s=budget.max_wait_s, left_s=budget.left()
+            )
+            failed(error, seconds)
+            if seconds is None:
+                raise
+            failures.append(f"{type(error).__name__}: {error.message}")
+            budget.transport -= 1
+            yield Wait(seconds=seconds)
+            continue
+        if response is None:
+            raise TypeError("a driver sends None after a Wait only")
+        return Answer(response=response, failures=tuple(failures), seconds=budget.clock() - began)
