@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from enum import EnumType
 from typing import Any, Final, TypeVar
 
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
@@ -139,4 +140,6 @@ def _python_only(schema: Mapping[str, Any]) -> str:
     if schema["type"] == "callable":
         return "a function"
     name = getattr(schema["cls"], "__name__", repr(schema["cls"]))
+    if isinstance(schema["cls"], EnumType):
+        return f"a value of the Enum {name}, which has no members,"
     return f"a class (type[{name}])" if schema["type"] == "is-subclass" else f"an object ({name})"

@@ -24,6 +24,7 @@ from pydantic_core import core_schema
 from extractkit.paths import JsonObject, is_array
 from extractkit.schema.frame import PREFIX, Frame
 from extractkit.schema.key_names import names_of
+from extractkit.schema.plain import each_once
 
 __all__ = ["Generator"]
 
@@ -82,6 +83,11 @@ class _Scalars(Frame):
     def multi_host_url_schema(self, schema: core_schema.MultiHostUrlSchema) -> JsonObject:
         """Return a URL of several hosts, with what is asked of it beyond its outline."""
         return _with_beyond(super().multi_host_url_schema(schema), _url(schema))
+
+    def enum_schema(self, schema: core_schema.EnumSchema) -> JsonObject:
+        """Return the values of an enum, each once: its aliases have none of their own."""
+        described = super().enum_schema(schema)
+        return {**described, "enum": each_once(described["enum"])}
 
     def complex_schema(self, schema: core_schema.ComplexSchema) -> JsonObject:
         """Return the text of a complex number."""

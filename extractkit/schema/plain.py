@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
 from extractkit.paths import JsonValue, is_array, is_object
 
-__all__ = ["digits_of", "is_same", "json_key", "parts_of", "type_of"]
+__all__ = ["digits_of", "each_once", "is_same", "json_key", "parts_of", "type_of"]
 
 
 def parts_of(value: JsonValue) -> Iterator[tuple[str | int, JsonValue]]:
@@ -40,6 +40,14 @@ def json_key(value: JsonValue) -> str:
         parts = sorted(f"{json.dumps(key)}:{json_key(item)}" for key, item in parts_of(value))
         return ("{" if isinstance(value, dict) else "[") + ",".join(parts)
     return json.dumps(value)
+
+
+def each_once(values: Iterable[JsonValue]) -> list[JsonValue]:
+    """Return the values without repeats, the first of equal ones at its place."""
+    first: dict[str, JsonValue] = {}
+    for value in values:
+        first.setdefault(json_key(value), value)
+    return list(first.values())
 
 
 def is_same(one: JsonValue, other: JsonValue) -> bool:

@@ -26,7 +26,7 @@ from extractkit.schema.nodes import (
     StringNode,
     replace,
 )
-from extractkit.schema.plain import json_key
+from extractkit.schema.plain import each_once, json_key
 
 __all__ = [
     "Meta", "choice_node", "contents", "leaf_node", "number_node", "string_node", "take_facts",
@@ -117,7 +117,7 @@ def choice_node(keywords: Keywords, typed: Node, meta: Meta) -> Node:
     values: list[JsonValue] = [schema["const"]] if "const" in schema else []
     if "enum" in schema:
         only = {json_key(value) for value in values}
-        listed = keywords.choices()
+        listed = each_once(keywords.choices())
         values = [value for value in listed if not only or json_key(value) in only]
     else:
         keywords.check_choices(values)

@@ -65,6 +65,7 @@ class Colour(Enum):
     RED = "red"
     GREEN = "Green"
     ODD = ""
+    CRIMSON = RED
 
 
 class Level(IntEnum):
@@ -72,6 +73,7 @@ class Level(IntEnum):
 
     LOW = 1
     HIGH = 2
+    TOP = HIGH
 
 
 class Mixed(Enum):
@@ -201,7 +203,7 @@ HASHABLE: tuple[Any, ...] = (
     str, int, datetime.date, UUID, Colour, Level, Literal["a", "b", 3], Decimal, bool, Pixel,
 )  # fmt: skip
 MAP_KEYS: tuple[Any, ...] = (
-    str, str, str, int, Colour, Literal["a", "$ref", "key"], UUID, datetime.date, Inferred[str],
+    str, str, str, int, Colour, Level, Literal["a", "$ref", "key"], UUID, datetime.date, Inferred[str],
     Annotated[str, Field(min_length=1, max_length=3)], Annotated[str, Field(pattern="^[a-c]+$")],
     Annotated[int, Field(ge=0)], Decimal, bool,
 )  # fmt: skip
