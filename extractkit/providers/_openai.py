@@ -1,0 +1,264 @@
+"""What both wires of OpenAI have in common: formats, usage, tokens, calls, failures.
+
+Neighbours: `openai_chat` and `openai_responses` are the wires. Pure: this file opens nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from pydantic_core import from_json, to_json
+
+from extractkit.errors import MalformedResponseError, ProviderError, UnsupportedError
+from extractkit.messages import (
+    Constraint,
+    ModelResponse,
+    RawToolCall,
+    Sampling,
+    StopReason,
+    TokenAlternative,
+    TokenLogprob,
+    Usage,
+)
+from extractkit.paths import JsonObject, JsonValue, is_array, is_object
+from extractkit.providers._errors import from_event
+from extractkit.providers._wire import ServerEvent, malformed
+
+__all__ = [
+    "CUT",
+    "failure",
+    "is_withheld",
+    "named_schema",
+    "objects",
+    "read_call",
+    "read_event",
+    "read_text",
+    "read_tokens",
+    "read_usage",
+    "require_sampling",
+    "withheld",
+]
+
+CUT: Final = "the stream ended without its last event"
+"""stop_detail of an answer whose end did not arrive."""
+
+
+def require_sampling(sampling: Sampling, taken: Iterable[str], api: str) -> None:
+    """Return if `sampling` sets only fields in `taken`.
+
+    Raises:
+        UnsupportedError: If it sets another one, which `api` has no place for.
+    """
+    known = frozenset(taken)
+    for name in Sampling.__slots__:
+        value = getattr(sampling, name)
+        if value is not None and name not in known:
+            raise UnsupportedError(
+                f"Sampling({name}={value!r}): {api} has no such parameter; "
+                f"it takes {', '.join(sorted(known))}"
+            )
+
+
+def named_schema(constraint: Constraint) -> JsonObject:
+    """Return `constraint` as OpenAI names, holds and enforces a schema.
+
+    Raises:
+        UnsupportedError: If it is a grammar.
+    """
+    if constraint.kind != "json_schema":
+        raise UnsupportedError(
+            f"a constraint of kind {constraint.kind!r}: the APIs of OpenAI enforce JSON Schemas; "
+            "a local model enforces grammars"
+        )
+    return {"name": constraint.name, "strict": True, "schema": dict(constraint.schema)}
+
+
+def failure(found: JsonValue) -> ProviderError:
+    """Return the error that an `error` member inside a 200 answer means."""
+    if not is_object(found):
+        return from_event(None, None, found if isinstance(found, str) else None)
+    code: JsonValue = found.get("code")
+    return from_event(
+        read_text(found.get("type")) or None,
+        code if isinstance(code, (str, int)) else None,
+        read_text(found.get("message")) or None,
+        read_text(found.get("param")) or None,
+    )
+
+
+def is_withheld(found: JsonValue) -> bool:
+    """Whether an error says that a filter stopped the prompt, as Azure reports it.
+
+    That is what became of the text; nothing is wrong with the request.
+    """
+    return is_object(found) and found.get("code") == "content_filter"
+
+
+def withheld(body: JsonObject) -> ModelResponse:
+    """Return the ending of a prompt that a filter stopped."""
+    return ModelResponse(
+        text="",
+        stop=StopReason.CONTENT_FILTER,
+        stop_detail="content_filter",
+        usage=read_usage(body.get("usage")),
+        model=read_text(body.get("model")),
+        details={"error": body.get("error")},
+    )
+
+
+def read_event(event: ServerEvent) -> JsonObject:
+    """Return the object that an event holds.
+
+    Raises:
+        MalformedResponseError: If its data is anything else.
+    """
+    try:
+        payload: JsonValue = from_json(event.data)
+    except ValueError:
+        raise malformed(f"an event of the stream is no JSON: {event.data[:80]!r}") from None
+    if not is_object(payload):
+        raise malformed(f"an event of the stream is no object: {event.data[:80]!r}")
+    return payload
+
+
+def objects(value: JsonValue) -> list[JsonObject]:
+    """Return the objects of a list; nothing where it is null.
+
+    Raises:
+        MalformedResponseError: If it is no list of objects.
+    """
+    if value is None:
+        return []
+    if not is_array(value):
+        raise malformed(f"found a {type(value).__name__} where a list stands")
+    found = [item for item in value if is_object(item)]
+    if len(found) != len(value):
+        raise malformed("a list of objects holds something else")
+    return found
+
+
+def read_text(value: JsonValue) -> str:
+    """Return a string, or the empty one for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def read_call(id: JsonValue, name: JsonValue, arguments: JsonValue) -> RawToolCall:
+    """Return one call; arguments that some servers give as an object are written as JSON."""
+    if not isinstance(arguments, str):
+        arguments = "" if arguments is None else to_json(arguments).decode()
+    return RawToolCall(id=read_text(id), name=read_text(name), arguments=arguments)
+
+
+def read_usage(value: JsonValue) -> Usage:
+    """Return the tokens of either API; not complete where they are not given.
+
+    Some servers leave what they thought, but do not show, out of the tokens written and count it
+    in the total only; it was written all the same.
+    """
+    if not is_object(value):
+        return Usage(is_complete=False)
+    read = _first(value, "input_tokens", "prompt_tokens")
+    written = _first(value, "output_tokens", "completion_tokens")
+    total = _first(value, "total_tokens") or 0
+    cached = _detail(value, ("input_tokens", "prompt_tokens", "prompt_token"), "cached_tokens")
+    thought = _detail(
+        value, ("output_tokens", "completion_tokens", "completion_token"), "reasoning_tokens"
+    )
+    hidden = max(0, total - (read or 0) - (written or 0))
+    return Usage(
+        input_tokens=read or 0,
+        output_tokens=(written or 0) + hidden,
+        cached_input_tokens=cached
+        or _first(value, "prompt_cache_hit_tokens", "cached_tokens", "num_cached_tokens")
+        or 0,
+        reasoning_tokens=thought or _first(value, "reasoning_tokens") or 0,
+        is_complete=read is not None and written is not None,
+    )
+
+
+def _detail(usage: JsonObject, of: tuple[str, ...], name: str) -> int:
+    for key in of:
+        details: JsonValue = usage.get(f"{key}_details")
+        if is_object(details):
+            return _first(details, name) or 0
+    return 0
+
+
+def _first(found: JsonObject, *names: str) -> int | None:
+    for name in names:
+        value: JsonValue = found.get(name)
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return int(value)
+    return None
+
+
+def read_tokens(value: JsonValue, text: str) -> tuple[tuple[TokenLogprob, ...], str]:
+    """Return the tokens of the answer `text`, and why there are none although some were given.
+
+    Tokens before and behind the answer (reasoning, the mark of its end) are left out. Tokens that
+    do not spell it are of no use to anybody: which field a number belongs to would be a guess.
+
+    Raises:
+        MalformedResponseError: If they are not what the API promises.
+    """
+    entries = objects(value)
+    if not entries:
+        return (), ""
+    tokens = tuple(_token(entry) for entry in entries)
+    found = _spelling(tokens, text.encode("utf-8", "surrogatepass"))
+    if found is None:
+        return (), f"{len(tokens)} tokens came with the answer and do not spell it"
+    return found, ""
+
+
+def _spelling(tokens: tuple[TokenLogprob, ...], answer: bytes) -> tuple[TokenLogprob, ...] | None:
+    """Return the run of tokens at the beginning, else at the end, that joins to `answer`."""
+    if not answer:
+        return ()
+    for run, at_end in ((tokens, False), (tokens[::-1], True)):
+        length = 0
+        for count, token in enumerate(run, 1):
+            length += len(token.token)
+            if length >= len(answer):
+                kept = tokens[-count:] if at_end else tokens[:count]
+                if b"".join(item.token for item in kept) == answer:
+                    return kept
+                break
+    return None
+
+
+def _token(entry: JsonObject) -> TokenLogprob:
+    return TokenLogprob(
+        token=_bytes(entry),
+        logprob=_logprob(entry),
+        alternatives=tuple(
+            TokenAlternative(token=_bytes(other), logprob=_logprob(other))
+            for other in objects(entry.get("top_logprobs"))
+        ),
+    )
+
+
+def _bytes(entry: JsonObject) -> bytes:
+    """Return the bytes of a token: it can be a part of a character, which its text cannot show."""
+    numbers: JsonValue = entry.get("bytes")
+    token: JsonValue = entry.get("token")
+    if is_array(numbers) and (numbers or not token):
+        try:
+            return bytes(numbers)
+        except (TypeError, ValueError):
+            raise malformed("the bytes of a token are no bytes") from None
+    if not isinstance(token, str):
+        raise malformed("a token has neither text nor bytes")
+    return token.encode("utf-8", "surrogatepass")
+
+
+def _logprob(entry: JsonObject) -> float:
+    value: JsonValue = entry.get("logprob")
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    raise _no_number(value)
+
+
+def _no_number(value: JsonValue) -> MalformedResponseError:
+    return malformed(f"the log-probability of a token is {value!r}")

@@ -1,0 +1,342 @@
+"""OpenAI's Responses API: a request encoded, an answer or a stream of events decoded.
+
+Neighbours: `_hosted` sends what this encodes, `_openai` reads what both APIs of OpenAI have in
+common. The wire is pure: it opens nothing, keeps nothing on the server, and never parses, repairs
+or judges the answer's text.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Final
+
+from extractkit.errors import ProviderError
+from extractkit.messages import ModelRequest, ModelResponse, RawToolCall, StopReason
+from extractkit.paths import JsonObject, JsonValue, is_object
+from extractkit.providers._openai import (
+    CUT,
+    failure,
+    is_withheld,
+    named_schema,
+    objects,
+    read_call,
+    read_event,
+    read_text,
+    read_tokens,
+    read_usage,
+    require_sampling,
+    withheld,
+)
+from extractkit.providers._wire import HttpRequest, ServerEvent, Wire, malformed
+
+__all__ = ["WIRE", "Decoder", "decode", "encode"]
+
+_SAMPLING: Final = ("temperature", "top_p", "max_output_tokens", "effort")
+
+_REASONS: Final[dict[str, StopReason]] = {
+    # Why an answer is "incomplete", as of 2026-09; what is not here is UNKNOWN.
+    "max_output_tokens": StopReason.LENGTH,
+    "max_tokens": StopReason.LENGTH,
+    "length": StopReason.LENGTH,
+    "content_filter": StopReason.CONTENT_FILTER,
+}
+
+_TERMINAL: Final = frozenset(
+    {"response.completed", "response.incomplete", "response.failed", "response.cancelled"}
+)
+
+
+def encode(request: ModelRequest, model: str, stream: bool) -> HttpRequest:
+    """Return what is posted.
+
+    Raises:
+        UnsupportedError: If the request has something that this API has no place for.
+    """
+    sampling = request.sampling
+    require_sampling(sampling, _SAMPLING, "the Responses API")
+    body: JsonObject = {
+        "model": model,
+        "input": [{"role": turn.role, "content": turn.content} for turn in request.messages],
+        "store": False,
+    }
+    if request.constraint is not None:
+        body["text"] = {"format": {"type": "json_schema", **named_schema(request.constraint)}}
+    elif request.json_mode:
+        body["text"] = {"format": {"type": "json_object"}}
+    for name in ("temperature", "top_p", "max_output_tokens"):
+        value = getattr(sampling, name)
+        if value is not None:
+            body[name] = value
+    if sampling.effort is not None:
+        body["reasoning"] = {"effort": sampling.effort}
+    if request.top_logprobs is not None:
+        body["include"] = ["message.output_text.logprobs"]
+        body["top_logprobs"] = request.top_logprobs
+    if stream:
+        body["stream"] = True
+    return HttpRequest(path="/responses", body=body)
+
+
+def decode(body: Any) -> ModelResponse:
+    """Return the answer that the JSON of a 2xx reply holds.
+
+    The answer is the last message that is not marked as commentary; what other messages say is
+    kept as "preamble" in the details.
+
+    Raises:
+        ProviderError: If it holds an error, or was cancelled.
+        MalformedResponseError: If it is not what the API promises.
+    """
+    if not is_object(body):
+        raise malformed(f"the reply is a {type(body).__name__}")
+    if is_withheld(body.get("error")):
+        return withheld(body)
+    _require_end(body)
+    return _read(body)
+
+
+def _require_end(body: JsonObject) -> None:
+    """Return if the answer has come to an end that is the model's doing."""
+    status: JsonValue = body.get("status")
+    if body.get("error"):
+        raise failure(body["error"])
+    if status == "failed":
+        raise failure("the response failed, and no error says why")
+    if status == "cancelled":
+        raise ProviderError("the provider says that the response was cancelled; ask again")
+    if status in ("queued", "in_progress"):
+        raise malformed(f"the response is {status!r}, and nothing was asked in the background")
+    if "output" not in body:
+        raise malformed(f"the reply has no output, only {', '.join(sorted(body)) or 'nothing'}")
+
+
+def _read(body: JsonObject) -> ModelResponse:
+    items = objects(body.get("output"))
+    messages = [item for item in items if item.get("type") == "message"]
+    spoken = [item for item in messages if item.get("phase") != "commentary"]
+    answer: JsonObject = spoken[-1] if spoken else {}
+    text, refusal, logprobs = _parts(answer)
+    tokens, why = read_tokens(logprobs, text)
+    calls = tuple(call for item in items for call in _calls_of(item))
+    stop, detail = _ending(body, answer, refusal is not None, bool(calls))
+    details: dict[str, Any] = {}
+    if body.get("id"):
+        details["id"] = body["id"]
+    preamble = [_parts(item)[0] for item in messages if item is not answer]
+    if preamble:
+        details["preamble"] = preamble
+    if why:
+        details["tokens_left_out"] = why
+    return ModelResponse(
+        text=text,
+        stop=stop,
+        stop_detail=detail,
+        refusal=refusal,
+        tokens=tokens,
+        tool_calls=calls,
+        usage=read_usage(body.get("usage")),
+        model=read_text(body.get("model")),
+        details=details,
+    )
+
+
+def _parts(message: JsonObject) -> tuple[str, str | None, list[JsonObject]]:
+    """Return text, refusal and tokens of a message."""
+    texts: list[str] = []
+    refusals: list[str] = []
+    logprobs: list[JsonObject] = []
+    for part in objects(message.get("content")):
+        if part.get("type") in ("output_text", "text"):
+            texts.append(read_text(part.get("text")))
+            logprobs.extend(objects(part.get("logprobs")))
+        elif part.get("type") == "refusal":
+            refusals.append(read_text(part.get("refusal")))
+    return "".join(texts), "".join(refusals) or None, logprobs
+
+
+def _calls_of(item: JsonObject) -> list[RawToolCall]:
+    """Return the call that an item is, if it is one for the caller to carry out."""
+    id: JsonValue = item.get("call_id") or item.get("id")
+    if item.get("type") == "function_call":
+        return [read_call(id, item.get("name"), item.get("arguments"))]
+    if item.get("type") == "custom_tool_call":
+        return [read_call(id, item.get("name"), item.get("input"))]
+    return []
+
+
+def _ending(
+    body: JsonObject, answer: JsonObject, is_refusal: bool, has_calls: bool
+) -> tuple[StopReason, str]:
+    status = read_text(body.get("status"))
+    stop, detail = _stop_of(status, body)
+    if stop is StopReason.STOP and answer.get("status") == "incomplete":
+        # Whatever is said of the whole: a message that was not finished is not whole.
+        stop, detail = StopReason.LENGTH, "the message is incomplete"
+    if is_refusal and stop is not StopReason.CONTENT_FILTER:
+        return StopReason.REFUSAL, "refusal"
+    if has_calls and stop is StopReason.STOP:
+        return StopReason.TOOL_USE, detail
+    return stop, detail
+
+
+def _stop_of(status: str, body: JsonObject) -> tuple[StopReason, str]:
+    if status == "completed":
+        return StopReason.STOP, status
+    if status == "incomplete":
+        why: JsonValue = body.get("incomplete_details")
+        reason = read_text(why.get("reason")) if is_object(why) else ""
+        return _REASONS.get(reason, StopReason.UNKNOWN), reason or status
+    return StopReason.UNKNOWN, status or "no status was given"
+
+
+class Decoder:
+    """Takes the events of one streamed answer in order.
+
+    The last event carries the whole answer, which counts. Where it is missing, or carries none,
+    the answer is what the events before it said.
+
+    A message that turns out not to be the last one was no answer: its characters have been given
+    by `feed` and are not in the response's text.
+    """
+
+    def __init__(self) -> None:
+        self._response: JsonObject = {}
+        self._items: dict[int, _Item] = {}
+        self._has_end = False
+
+    def feed(self, event: ServerEvent) -> str:
+        """Return the characters that `event` adds to the answer.
+
+        Raises:
+            ProviderError: If the event says that the provider failed.
+            MalformedResponseError: If it is not what the API promises.
+        """
+        if event.data.strip() == "[DONE]":
+            return ""
+        payload = read_event(event)
+        kind = read_text(payload.get("type")) or event.event
+        found: JsonValue = payload.get("error")
+        if kind == "error" or found:
+            raise failure(found or payload)
+        response: JsonValue = payload.get("response")
+        if is_object(response):
+            self._response = response
+            self._has_end = kind in _TERMINAL
+            if self._has_end and not is_withheld(response.get("error")):
+                _require_end({"output": [], **response})
+            return ""
+        return self._feed_item(kind, payload)
+
+    def _feed_item(self, kind: str, payload: JsonObject) -> str:
+        index: JsonValue = payload.get("output_index")
+        if not isinstance(index, int):
+            return ""
+        item = self._items.setdefault(index, _Item())
+        found: JsonValue = payload.get("item")
+        if is_object(found):
+            item.set(found, is_done=kind == "response.output_item.done")
+            return ""
+        return item.feed(kind, payload)
+
+    def close(self) -> ModelResponse:
+        """Return the whole answer; what ended without its last event is cut off, not whole.
+
+        Raises:
+            ProviderError: If the answer failed or was cancelled.
+            MalformedResponseError: If it is not what the API promises.
+        """
+        told = [item.read() for _, item in sorted(self._items.items())]
+        body = {**self._response, "output": _fuller(self._response.get("output"), told)}
+        if self._has_end:
+            return decode(body)
+        answer = _read({**body, "status": "incomplete"})
+        return dataclasses.replace(
+            answer,
+            stop=answer.stop if answer.stop is StopReason.REFUSAL else StopReason.LENGTH,
+            stop_detail=CUT,
+            usage=dataclasses.replace(answer.usage, is_complete=False),
+        )
+
+
+def _fuller(output: JsonValue, told: list[JsonObject]) -> list[JsonObject]:
+    """Return the items of the last event, each with what only the events before it told."""
+    items = objects(output)
+    if not items:
+        return told
+    heard = {read_text(item.get("id")): item for item in told if item.get("id")}
+    return [_with_tokens(item, heard.get(read_text(item.get("id")), {})) for item in items]
+
+
+def _with_tokens(item: JsonObject, heard: JsonObject) -> JsonObject:
+    """Return `item` with the tokens that came beside its deltas, where it has none itself."""
+    _, _, given = _parts(item)
+    text, _, logprobs = _parts(heard)
+    if given or not logprobs or text != _parts(item)[0]:
+        return item
+    return {**item, "content": heard.get("content")}
+
+
+class _Item:
+    """One item of the output, as far as it has arrived."""
+
+    def __init__(self) -> None:
+        self._item: JsonObject = {}
+        self._is_done = False
+        self._arguments: list[str] = []
+        self._parts: dict[int, _Part] = {}
+
+    def set(self, item: JsonObject, *, is_done: bool) -> None:
+        self._item = item
+        self._is_done = is_done
+
+    def feed(self, kind: str, payload: JsonObject) -> str:
+        """Take one event about this item; return what it adds to the answer."""
+        delta = read_text(payload.get("delta"))
+        if kind in _PART_OF:
+            index: JsonValue = payload.get("content_index")
+            part = self._parts.setdefault(
+                index if isinstance(index, int) else 0, _Part(_PART_OF[kind])
+            )
+            part.pieces.append(delta)
+            part.logprobs.extend(objects(payload.get("logprobs")))
+            is_answer = kind == _TEXT and self._item.get("phase") != "commentary"
+            return delta if is_answer else ""
+        if kind in _ARGUMENTS:
+            self._arguments.append(delta)
+        return ""
+
+    def read(self) -> JsonObject:
+        """Return the item, put together from its pieces where it did not come whole."""
+        parts = [part.read() for _, part in sorted(self._parts.items())]
+        if self._is_done:
+            told: JsonObject = {"content": parts}
+            return _with_tokens(self._item, told) if parts else self._item
+        item = dict(self._item)
+        if parts:
+            item = {"type": "message", **item, "content": parts}
+        if self._arguments:
+            key = "input" if item.get("type") == "custom_tool_call" else "arguments"
+            item[key] = "".join(self._arguments)
+        return item
+
+
+class _Part:
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.pieces: list[str] = []
+        self.logprobs: list[JsonObject] = []
+
+    def read(self) -> JsonObject:
+        key = "refusal" if self.kind == "refusal" else "text"
+        return {"type": self.kind, key: "".join(self.pieces), "logprobs": self.logprobs}
+
+
+_TEXT: Final = "response.output_text.delta"
+_PART_OF: Final = {_TEXT: "output_text", "response.refusal.delta": "refusal"}
+_ARGUMENTS: Final = frozenset(
+    {"response.function_call_arguments.delta", "response.custom_tool_call_input.delta"}
+)
+
+
+WIRE: Final = Wire(encode=encode, decode=decode, decoder=Decoder)
+"""The Responses API."""
