@@ -13,7 +13,7 @@ from tests.server import chat, messages, responses
 from tests.server.answers import Answer, Api, Failure
 from tests.server.script import Reply, json_reply, sse_reply
 
-__all__ = ["CUT", "ENDINGS", "REFUSAL", "WHOLE", "Ending", "Mode", "replies"]
+__all__ = ["CUT", "ENDINGS", "REFUSAL", "WHOLE", "Ending", "Mode", "replies", "reply_of"]
 
 Mode: TypeAlias = Literal["plain", "stream"]
 
@@ -47,11 +47,13 @@ def replies(ending: Ending, api: Api, mode: Mode) -> list[Reply]:
     return [_reply(answer, api, mode, drop=ending.drop) for answer in ending.answers[api]]
 
 
+def reply_of(answer: Answer, api: Api, mode: Mode) -> Reply:
+    """Return what the server replies for one answer."""
+    return sse_reply(_EVENTS[api](answer)) if mode == "stream" else json_reply(_BODIES[api](answer))
+
+
 def _reply(answer: Answer, api: Api, mode: Mode, *, drop: bool) -> Reply:
-    if mode == "stream":
-        reply = sse_reply(_EVENTS[api](answer))
-    else:
-        reply = json_reply(_BODIES[api](answer))
+    reply = reply_of(answer, api, mode)
     # In a stream with an open end everything is text so far; half a plain body ends in the text.
     at = len(reply.body) if mode == "stream" else len(reply.body) // 2
     return reply.but(drop_at=at) if drop else reply
