@@ -4,7 +4,7 @@
 |---|---|---|
 | allOf of objects | one object with the keys of all, in order | as it is |
 | allOf of numbers, texts or lists | one with the narrower of each bound | as it is |
-| allOf with a union inside | the union of the merged branches | as it is |
+| allOf with a union inside | the union of the merged branches, up to 32 | as it is |
 | anything else | kept as allOf | as it is |
 
 Merging comes before objects are closed: two closed parts of one object would exclude each other.
@@ -52,7 +52,9 @@ _DEPTH: Final = 8
 _INLINED: Final = 64
 """References followed in all for one merged node."""
 _BRANCHES: Final = 32
-"""Most branches that a union inside an allOf may grow to."""
+"""Most branches that a union inside an allOf may grow to, those of its branches counted in."""
+_MERGED: Final = 512
+"""Most branches that are merged in all for one node: of unions below each other, too."""
 
 
 class _NoMergeError(Exception):
@@ -91,6 +93,7 @@ class _Merger:
         self._tree = tree
         self._depth = 0
         self._inlined = 0
+        self._merged = 0
 
     def merge(self, one: Node, other: Node) -> Node:
         """Return a node that takes what both take.
@@ -169,8 +172,10 @@ class _Merger:
         return self._same_type(one, other)
 
     def _distribute(self, union: UnionNode, other: Node, *, first: bool) -> Node:
-        width = len(other.branches) if isinstance(other, UnionNode) else 1
-        if len(union.branches) * width > _BRANCHES:
+        if _width(union) * _width(other) > _BRANCHES:
+            raise _NoMergeError
+        self._merged += len(union.branches)
+        if self._merged > _MERGED:
             raise _NoMergeError
         merged = [
             self.merge(branch, other) if first else self.merge(other, branch)
@@ -263,6 +268,11 @@ def _with_both(node: N, one: Node, other: Node) -> N:
         beyond={**one.beyond, **other.beyond},
         notes={**other.notes, **one.notes},
     )
+
+
+def _width(node: Node) -> int:
+    """Return how many alternatives there are at this place, those inside of others counted."""
+    return sum(map(_width, node.branches)) if isinstance(node, UnionNode) else 1
 
 
 def _is_empty(node: Node) -> bool:
