@@ -35,6 +35,8 @@ __all__ = ["Explanation", "Outcome", "Place", "explain"]
 Outcome: TypeAlias = Literal["kept", "rewritten", "checked after", "refused"]
 
 _MOST_PLACES: Final = 2000
+_MOST_STEPS: Final = 20_000
+"""Most pairs of a place and what stands there that are looked at; places can share definitions."""
 _SHOWN: Final = 40
 """Characters of a choice that are shown."""
 
@@ -79,7 +81,7 @@ class Explanation:
             lines.append(f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]}")
             lines.extend(f"{'':<{widths[0]}}  - {detail}" for detail in place.details)
         if not self.is_whole:
-            lines.append(f"... only the first {_MOST_PLACES} places are shown")
+            lines.append(f"... only the first {len(self.places)} places are shown")
         return "\n".join(lines)
 
     def to_json(self) -> JsonObject:
@@ -120,10 +122,11 @@ def explain(
     for loss in unenforced:
         lost.setdefault(loss.pointer, []).append(f"{loss.keyword} is not enforced: {loss.why}")
     kinds: dict[Pointer, str] = {}
-    for pointer, kind in _kinds(tree):
-        if len(kinds) >= _MOST_PLACES:
-            break
+    steps = 0
+    for steps, (pointer, kind) in enumerate(_kinds(tree), 1):
         kinds.setdefault(pointer, kind)
+        if len(kinds) >= _MOST_PLACES or steps >= _MOST_STEPS:
+            break
     for pointer in (*changed, *lost):  # such as a key that is named in a rule alone
         if len(kinds) < _MOST_PLACES:
             kinds.setdefault(pointer, "")
@@ -136,7 +139,8 @@ def explain(
         )
         for pointer, kind in kinds.items()
     )
-    return Explanation(dialect=dialect, places=places, is_whole=len(kinds) < _MOST_PLACES)
+    is_whole = len(kinds) < _MOST_PLACES and steps < _MOST_STEPS
+    return Explanation(dialect=dialect, places=places, is_whole=is_whole)
 
 
 def _outcome(is_changed: bool, is_lost: bool) -> Outcome:
@@ -146,8 +150,12 @@ def _outcome(is_changed: bool, is_lost: bool) -> Outcome:
 
 
 def _kinds(tree: SchemaTree) -> Iterator[tuple[Pointer, str]]:
-    """Yield each place with its kind; a recursive definition is entered once on each way."""
+    """Yield each place with its kind; a recursive definition is entered once on each way.
+
+    What several alternatives of one place refer to is entered there once.
+    """
     pending: list[tuple[Pointer, Node, frozenset[str]]] = [("", tree.root, frozenset())]
+    entered: set[tuple[Pointer, Node]] = set()
     while pending:
         at, node, above = pending.pop()
         names: list[str] = []
@@ -157,6 +165,9 @@ def _kinds(tree: SchemaTree) -> Iterator[tuple[Pointer, str]]:
         if above.intersection(names):
             yield at, f"{names[0]}, as above"
             continue
+        if (at, node) in entered:
+            continue
+        entered.add((at, node))
         above = above.union(names)
         yield at, _kind(node, tree)
         pending.extend(reversed([(at + step, part, above) for step, part in _parts(node, tree)]))

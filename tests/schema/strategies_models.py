@@ -203,9 +203,9 @@ HASHABLE: tuple[Any, ...] = (
     str, int, datetime.date, UUID, Colour, Level, Literal["a", "b", 3], Decimal, bool, Pixel,
 )  # fmt: skip
 MAP_KEYS: tuple[Any, ...] = (
-    str, str, str, int, Colour, Level, Literal["a", "$ref", "key"], UUID, datetime.date, Inferred[str],
-    Annotated[str, Field(min_length=1, max_length=3)], Annotated[str, Field(pattern="^[a-c]+$")],
-    Annotated[int, Field(ge=0)], Decimal, bool,
+    str, str, str, int, Colour, Level, Literal["a", "$ref", "key"], UUID, datetime.date,
+    Inferred[str], Annotated[str, Field(min_length=1, max_length=3)],
+    Annotated[str, Field(pattern="^[a-c]+$")], Annotated[int, Field(ge=0)], Decimal, bool,
 )  # fmt: skip
 RECURSIVE: tuple[Any, ...] = (Node, Chain, Folder, Left, Right, Both, Nested, Json, Linked)
 UNTYPED: tuple[Any, ...] = (Any, dict, list, dict[str, Any], list[Any], object)

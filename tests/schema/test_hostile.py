@@ -254,6 +254,8 @@ MULTIPLIED: dict[str, Any] = {
     ),
     "places": multiplied(lambda part: {"type": "array", "prefixItems": [part, part]}),
     "parts": multiplied(lambda part: {"allOf": [part, part]}),
+    "mixed": multiplied(lambda part: {"anyOf": [part, {"type": "array", "items": part}]}),
+    "objects": multiplied(lambda part: {"anyOf": [part, one(part)]}),
     "kept": multiplied(lambda part: {"not": {"anyOf": [part, part]}}),
 }
 
@@ -272,6 +274,50 @@ def test_two_to_the_power_of_thirty_ways_are_compiled_or_refused_at_once(
     except SchemaError as error:
         assert error.message
     assert time.perf_counter() - began < SECONDS
+
+
+def _either(index: int) -> Any:
+    keys = ({f"{letter}{index}": {"type": "string"}} for letter in "ab")
+    return {"anyOf": [{"type": "object", "properties": key, "required": [*key]} for key in keys]}
+
+
+@pytest.mark.parametrize("dialect", sorted({*DIALECTS} - {"json-schema"}))
+@pytest.mark.parametrize("parts", [6, 13, 200])
+def test_alternatives_that_multiply_inside_all_of_are_told_instead(
+    parts: int, dialect: str
+) -> None:
+    began = time.perf_counter()
+    compiled = compile_schema({"allOf": [_either(index) for index in range(parts)]}, dialect)
+    assert time.perf_counter() - began < SECONDS
+    assert ("", "allOf") in [(lost.pointer, lost.keyword) for lost in compiled.unenforced]
+    assert len(compiled.encoded) < 10_000
+
+
+@pytest.mark.parametrize("dialect", sorted({*DIALECTS} - {"json-schema"}))
+def test_unions_below_each_other_multiply_up_to_a_limit(dialect: str) -> None:
+    schema: Any = {"type": "string"}
+    for _ in range(4):
+        objects = [
+            {"type": "object", "properties": {"p": schema, name: {"type": "string"}}}
+            for name in "ab"
+        ]
+        schema = {"allOf": [{"anyOf": objects}, {"anyOf": objects}]}
+    began = time.perf_counter()
+    compiled = compile_schema(schema, dialect)
+    assert time.perf_counter() - began < SECONDS
+    assert len(compiled.encoded) < 300_000
+
+
+def test_few_alternatives_inside_all_of_are_merged() -> None:
+    compiled = compile_schema({"allOf": [_either(index) for index in range(5)]}, "llguidance")
+    assert "allOf" not in [lost.keyword for lost in compiled.unenforced]
+
+
+def test_a_table_of_very_many_places_is_cut_off_and_says_so() -> None:
+    definitions = multiplied(lambda part: {"type": "object", "properties": {"a": part, "b": part}})
+    table = compile_schema(definitions).explain()
+    assert not table.is_whole
+    assert "only the first 2000 places" in str(table)
 
 
 def test_alternatives_that_multiply_are_refused_with_their_place() -> None:
