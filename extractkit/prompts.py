@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from extractkit.messages import Constraint, Message, ModelRequest, Sampling
-from extractkit.paths import JsonValue, is_object
+from extractkit.paths import JsonValue, is_array, is_object
 from extractkit.results import Finding, Plan, Strategy
 from extractkit.schema import CompiledSchema, format_of
 
 __all__ = ["VERSION", "after_reasoning", "build", "feedback", "fence", "outline", "reasoning"]
 
-VERSION = "2026-11-30"
+VERSION = "2026-11-30.2"
 """Changes whenever a word that is sent changes."""
 
 _SYSTEM = """\
@@ -72,7 +72,8 @@ def build(
         top_logprobs: How many alternatives to record for each token, or None.
     """
     reminder = _reminder(compiled.schema)
-    turns = [Message(role="system", content=_system(compiled.schema, instructions))]
+    system = _system(compiled.schema, instructions) + _not_shown(compiled.schema, examples)
+    turns = [Message(role="system", content=system)]
     for example_text, answer in examples:
         turns.append(Message(role="user", content=f"{fence(example_text)}\n{reminder}"))
         turns.append(Message(role="assistant", content=json.dumps(answer, ensure_ascii=False)))
@@ -149,6 +150,78 @@ def _system(schema: Mapping[str, Any], instructions: str | None) -> str:
         outline=form,
         rules=" ".join(rule for sign, rule in _RULES if sign in form),
     )
+
+
+_NO_EXAMPLE = "\nNo example shows it, but {word} is an answer too, for {names}."
+_MOST_NAMES = 8
+_ABSENCE: tuple[JsonValue, ...] = (None, "unknown")
+
+
+def _not_shown(schema: Mapping[str, Any], examples: Sequence[tuple[str, JsonValue]]) -> str:
+    """Return which keys may say that nothing is known, and do so in no example.
+
+    A model takes its examples for all that there is: one that never shows null invents a value.
+    """
+    if not examples:
+        return ""
+    allowed = [
+        (name, word) for name, part in _keys(schema) for word in _ABSENCE if _may_be(part, word)
+    ]
+    shown = {
+        (name, value)
+        for _, answer in examples
+        for name, value in _items(answer)
+        if value is None or value == "unknown"
+    }
+    told = ""
+    for word in _ABSENCE:
+        names = [name for name, said in dict.fromkeys(allowed) if said == word]
+        missing = [_literal(name) for name in names if (name, word) not in shown]
+        if missing:
+            more = ", ..." if len(missing) > _MOST_NAMES else ""
+            names_told = ", ".join(missing[:_MOST_NAMES]) + more
+            told += _NO_EXAMPLE.format(word=_literal(word), names=names_told)
+    return told
+
+
+def _keys(schema: Any) -> Iterator[tuple[str, Any]]:
+    """Yield (key, schema) of every declared key."""
+    pending = [schema]
+    while pending:
+        part = pending.pop()
+        if is_object(part):
+            declared = part.get("properties")
+            if is_object(declared):
+                yield from declared.items()
+            pending.extend(part.values())
+        elif is_array(part):
+            pending.extend(part)
+
+
+def _may_be(schema: Any, word: JsonValue) -> bool:
+    if not is_object(schema):
+        return False
+    if word is None and (schema.get("type") == "null" or "null" in _listed(schema, "type")):
+        return True
+    if word in _listed(schema, "enum") or ("const" in schema and schema["const"] == word):
+        return True
+    return any(_may_be(part, word) for part in _listed(schema, "anyOf"))
+
+
+def _listed(schema: Mapping[str, Any], keyword: str) -> list[Any]:
+    value = schema.get(keyword)
+    return value if is_array(value) else []
+
+
+def _items(answer: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    pending = [answer]
+    while pending:
+        part = pending.pop()
+        if is_object(part):
+            yield from part.items()
+            pending.extend(part.values())
+        elif is_array(part):
+            pending.extend(part)
 
 
 def _reminder(schema: Mapping[str, Any]) -> str:

@@ -40,7 +40,8 @@ def choose(
     possible = _possible(expressed, capabilities)
     if wish == "auto":
         strategy = possible[0]
-        return _plan(strategy, _why_strongest(strategy, expressed, capabilities), capabilities)
+        why = _why_strongest(strategy, expressed, capabilities)
+        return _plan(strategy, why + _known_from(capabilities), capabilities)
     wanted = _strategy(wish)
     if wanted in possible:
         return _plan(wanted, f"{wanted.value!r} was asked for", capabilities)
@@ -94,6 +95,13 @@ def _why_strongest(
     if strategy is Strategy.JSON_MODE:
         return "the provider promises JSON but no schema"
     return "the provider enforces nothing: the answer is asked for, checked and asked for again"
+
+
+def _known_from(capabilities: Capabilities) -> str:
+    """Return where it is known from, where it is not this process that enforces."""
+    if capabilities.enforcement == "mask" or not capabilities.source:
+        return ""
+    return f" [{capabilities.source}]"
 
 
 def _left_over(compiled: CompiledSchema) -> str:

@@ -115,7 +115,8 @@ def _with_missing(compiled: CompiledSchema, partial: PartialResult) -> PartialRe
 def _resolved(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what the root says: of a recursive type it is a reference."""
     name = str(schema.get("$ref", "")).removeprefix("#/$defs/")
-    return schema.get("$defs", {}).get(name, schema)
+    definitions: Mapping[str, Mapping[str, Any]] = schema.get("$defs", {})
+    return definitions.get(name, schema)
 
 
 def _judge_whole(setup: Setup[T], answer: Answer) -> Judged[T]:

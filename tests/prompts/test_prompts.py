@@ -170,3 +170,34 @@ def test_feedback_tells_errors_with_their_places_and_not_warnings() -> None:
     assert (answer.role, answer.content) == ("assistant", '{"name": 1}')
     assert "- /name: a number, expected text" in told.content
     assert "odd" not in told.content
+
+
+SAID = {
+    "number": "A", "day": "2024-01-02", "kind": "goods", "lines": [], "paid": True, "tags": {},
+    "place": [0.0, 0.0],
+}  # fmt: skip
+
+
+def system_of(examples: list[tuple[str, Any]]) -> str:
+    return request_for(Bill, examples=examples).messages[0].content
+
+
+def test_null_and_unknown_are_shown_where_no_example_does() -> None:
+    told = system_of([("one", SAID)])
+    assert 'but null is an answer too, for "number", "day"' in told
+    assert 'but "unknown" is an answer too, for "kind"' in told
+    shown = system_of([("one", SAID), ("two", {**SAID, "day": None, "kind": "unknown"})])
+    assert 'null is an answer too, for "number".' in shown
+    assert '"unknown" is an answer too' not in shown
+    assert "No example shows it" not in system_of([])
+
+
+def test_reasoning_is_asked_for_without_a_form_and_stands_before_the_answer() -> None:
+    request = request_for(Bill, "a bill")
+    first = prompts.reasoning(request)
+    assert "Do not answer yet" in first.messages[-1].content
+    assert "a bill" in first.messages[-1].content
+    then = prompts.after_reasoning(request, "It is paid.")
+    assert [message.role for message in then.messages[-3:]] == ["user", "assistant", "user"]
+    assert then.messages[-2].content == "It is paid."
+    assert then.messages[: len(request.messages) - 1] == request.messages[:-1]
