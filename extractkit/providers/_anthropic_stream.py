@@ -91,10 +91,16 @@ class Decoder:
 
     def _start(self, data: JsonObject) -> str:
         message = data.get("message")
-        if not is_object(message) or message.get("content") or self._blocks:
-            raise malformed("message_start has no empty message, or comes after content")
-        self._message = dict(message)
-        return ""
+        if not is_object(message) or message.get("content"):
+            raise malformed("message_start has no message that is empty")
+        if self._message is None:
+            self._message = dict(message)
+        elif message.get("id") != self._message.get("id"):
+            # something on the way lost the first answer and went on with another one
+            error = malformed("a second message began before the first one had ended")
+            error.retryable = True
+            raise error
+        return ""  # some gateways tell the beginning of one message twice
 
     def _start_block(self, data: JsonObject) -> str:
         index = _index(data)
