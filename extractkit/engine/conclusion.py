@@ -41,7 +41,7 @@ def conclude(
     *,
     notes: Sequence[Finding] = (),
     price: Price | None = None,
-    beside: Usage = Usage(),
+    beside: Sequence[ModelResponse] = (),
 ) -> ExtractionResult[T]:
     """Return the result of all attempts: the last one, or the best where none was good enough.
 
@@ -51,11 +51,11 @@ def conclude(
         judged: Every attempt in order, at least one.
         notes: What there is to say about how the answers came.
         price: What tokens cost.
-        beside: Tokens of answers that are no attempts, such as reasoning in a step of its own.
+        beside: Answers that are no attempts, such as reasoning in a step of its own.
     """
     last = judged[-1]
     best = last if last.status is not Status.INVALID else max(judged, key=_rank)
-    usage = sum((item.response.usage for item in judged), beside)
+    responses = [*beside, *(item.response for item in judged)]
     findings = (*best.findings, *notes)
     return ExtractionResult(
         value=best.value,
@@ -71,12 +71,19 @@ def conclude(
         refusal=_refusal(best),
         stop_reason=best.response.stop,
         partial=best.partial,
-        usage=usage,
+        usage=sum((response.usage for response in responses), Usage()),
         attempts=tuple(item.attempt for item in judged),
         raw=best.response,
         provenance=_provenance(setup, provider, best.response),
-        cost_usd=None if price is None else price(provider, best.response.model, usage),
+        cost_usd=None if price is None else _cost(price, provider, responses),
     )
+
+
+def _cost(price: Price, provider: str, responses: Sequence[ModelResponse]) -> Decimal | None:
+    """Return what all answers cost, each by itself; None where one has no known price."""
+    costs = [price(provider, response.model, response.usage) for response in responses]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known, Decimal(0)) if len(known) == len(costs) else None
 
 
 def _refusal(judged: Judged[Any]) -> str | None:

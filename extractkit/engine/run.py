@@ -25,7 +25,7 @@ from extractkit.errors import (
     UnsupportedError,
     UsageError,
 )
-from extractkit.messages import Capabilities, ModelRequest, ModelResponse, StopReason, Usage
+from extractkit.messages import Capabilities, ModelRequest, ModelResponse, StopReason
 from extractkit.results import ExtractionResult, Finding, Status, Validity
 
 __all__ = ["Run"]
@@ -72,7 +72,7 @@ class Run(Generic[T]):
         self._price = price
         self._judged: list[Judged[T]] = []
         self._notes: list[Finding] = []
-        self._beside = Usage()
+        self._beside: list[ModelResponse] = []
         self._dropped: set[str] = set()
         timeout_s = question.timeout_s
         self._budget = Budget(
@@ -94,7 +94,7 @@ class Run(Generic[T]):
             self._setup: Setup[T] = prepare(self._question, self._capabilities)
             self._watch.started(self._setup, self._model)
             result = yield from self._answers()
-        except ExtractkitError as error:
+        except (ExtractkitError, GeneratorExit) as error:
             self._watch.crashed(error)
             raise
         self._watch.finished(result)
@@ -241,7 +241,7 @@ class Run(Generic[T]):
         if response.refusal or response.stop in _ENDED:
             self._judge(answer)
             return None
-        self._beside += response.usage
+        self._beside.append(response)
         if response.stop is not StopReason.STOP:
             self._note(
                 f"the reasoning ended early ({response.stop_detail or response.stop.value}); the "

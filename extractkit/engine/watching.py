@@ -13,7 +13,7 @@ from typing import Any
 from extractkit.engine.judge import Judged
 from extractkit.engine.setup import Setup
 from extractkit.engine.steps import Answer
-from extractkit.errors import ExtractkitError, ProviderError
+from extractkit.errors import ProviderError
 from extractkit.messages import ModelRequest
 from extractkit.observe import (
     AttemptFailed,
@@ -100,6 +100,7 @@ class Watch:
             provider=self._provider,
             model=response.model,
             request_id=response.request_id,
+            response_id=str(response.details.get("id", "")),
             stop=response.stop,
             usage=response.usage,
             seconds=answer.seconds,
@@ -109,19 +110,19 @@ class Watch:
 
     def failed(self, error: ProviderError, retry_in_s: float | None, seconds: float) -> None:
         """Tell that a request failed."""
-        if self._observers:
-            self._tell(
-                AttemptFailed(
-                    extraction_id=self._id,
-                    number=self._number,
-                    error=type(error).__name__,
-                    message=error.message,
-                    status_code=error.status_code,
-                    retryable=error.retryable,
-                    retry_in_s=retry_in_s,
-                    seconds=seconds,
-                )
-            )
+        if not self._observers:
+            return
+        event = AttemptFailed(
+            extraction_id=self._id,
+            number=self._number,
+            error=type(error).__name__,
+            status_code=error.status_code,
+            request_id=error.request_id or "",
+            retryable=error.retryable,
+            retry_in_s=retry_in_s,
+            seconds=seconds,
+        )
+        self._tell(event, lambda: dataclasses.replace(event, message=error.message))
 
     def checked(self, judged: Judged[Any], seconds: float) -> None:
         """Tell what the checks said of an answer."""
@@ -152,16 +153,16 @@ class Watch:
                 )
             )
 
-    def crashed(self, error: ExtractkitError) -> None:
-        """Tell that there will be none."""
-        if self._observers:
-            self._tell(
-                ExtractionFailed(
-                    extraction_id=self._id,
-                    error=type(error).__name__,
-                    seconds=self._clock() - self._began,
-                )
-            )
+    def crashed(self, error: BaseException) -> None:
+        """Tell that there will be none: an error, or nobody waits for it any more."""
+        if not self._observers:
+            return
+        event = ExtractionFailed(
+            extraction_id=self._id,
+            error=type(error).__name__,
+            seconds=self._clock() - self._began,
+        )
+        self._tell(event, lambda: dataclasses.replace(event, message=str(error)))
 
     def _tell(self, event: Event, text: Callable[[], Event] | None = None) -> None:
         emit(self._observers, event, text=text)
