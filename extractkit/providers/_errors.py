@@ -1,20 +1,16 @@
 """What went wrong with a request, as one of our errors: from a status, an event or an exception.
 
-Neighbours: `_transport` asks here about everything that is no answer, the decoders about events
-that report a failure. Pure: it imports no SDK and knows their exceptions by name. No message
-holds a key.
+Neighbours: `_exchange` asks here about everything that is no answer, the decoders about events
+that report a failure; `_reports` reads what providers say. Pure: it imports no SDK and knows
+their exceptions by name. No message holds a key.
 """
 
 from __future__ import annotations
 
-import email.utils
-import math
-import re
-import time
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
 from extractkit.errors import (
     AuthenticationError,
@@ -29,20 +25,11 @@ from extractkit.errors import (
     RequestTimeoutError,
     ServerError,
 )
-from extractkit.paths import JsonObject, JsonValue, is_array, is_object
+from extractkit.paths import is_object
 from extractkit.providers._refusals import refused_parameter
+from extractkit.providers._reports import Report, read_report, redact, request_id_of, retry_after
 
-__all__ = ["from_event", "from_exception", "from_status", "redact", "request_id_of", "retry_after"]
-
-_MOST = 500  # characters of a provider's own words that a message repeats
-
-_KEYS = re.compile(
-    r"(?i)(?:\bbearer\s+[^\s\"',;}]+)"
-    r"|(?:\b(?:sk|gsk|csk|xai|hf|nvapi|pplx|tgp|r8)[-_][\w*.-]{8,})"
-    r"|(?:\bAIza[\w-]{20,})"
-    r"|(?:\beyJ[\w-]{8,}\.[\w-]+\.?[\w-]*)"
-    r"|(?<=//)[^/@\s:]*:[^/@\s]*@"
-)
+__all__ = ["from_event", "from_exception", "from_status"]
 
 _CLASSES: Final[Mapping[int, type[ProviderError]]] = {
     401: AuthenticationError,
@@ -94,17 +81,6 @@ _NO_MONEY = frozenset({"insufficient_quota", "billing_hard_limit_reached", "bill
 _BY_CHANCE = frozenset({"json_validate_failed", "tool_use_failed"})  # the model failed, not we
 
 
-class _Report(NamedTuple):
-    """What a provider says about a failure; empty strings where it says nothing."""
-
-    type: str = ""
-    code: str = ""
-    message: str = ""
-    param: str = ""
-    request_id: str = ""
-    delay_s: float | None = None
-
-
 def from_status(status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
     """Return the error that an HTTP answer with `status` means.
 
@@ -113,7 +89,7 @@ def from_status(status: int, headers: Mapping[str, str], body: bytes) -> Provide
         headers: The headers, looked up in lower case.
         body: The whole body, decoded from its content encoding.
     """
-    report = _read_report(body)
+    report = read_report(body)
     error = _build(status, report)
     error.status_code = status
     error.request_id = request_id_of(headers) or report.request_id or None
@@ -139,7 +115,7 @@ def from_event(
         message: The provider's sentence.
         param: The parameter that it names.
     """
-    report = _Report(
+    report = Report(
         type=str(type or ""),
         code=str(code or ""),
         message=str(message or ""),
@@ -157,7 +133,7 @@ def from_exception(exc: BaseException) -> ProviderError | None:
     sdk, http = _names_of(exc)
     if "APIStatusError" in sdk:
         return _from_status_error(exc)
-    if "APITimeoutError" in sdk or "TimeoutException" in http:
+    if "APITimeoutError" in sdk or "TimeoutException" in http or isinstance(exc, TimeoutError):
         return RequestTimeoutError(
             f"no answer came within the time of one request{_place_of(exc)}; ask again, or allow "
             "more time"
@@ -167,6 +143,10 @@ def from_exception(exc: BaseException) -> ProviderError | None:
             f"the answer's body could not be decoded ({_innermost(exc)}); expected JSON; "
             "check what stands between here and the provider"
         )
+    return _from_connection(exc, sdk, http) or _from_set_up(exc, sdk)
+
+
+def _from_connection(exc: BaseException, sdk: set[str], http: set[str]) -> ConnectError | None:
     if "LocalProtocolError" in http:
         # Its words may repeat a header, and with it the key.
         return _unretryable(
@@ -174,52 +154,22 @@ def from_exception(exc: BaseException) -> ProviderError | None:
         )
     if http & {"TooManyRedirects", "UnsupportedProtocol", "InvalidURL"}:
         return _unretryable(ConnectError(f"{_innermost(exc)}{_place_of(exc)}; check the base URL"))
-    if "APIConnectionError" in sdk or http & {"TransportError", "StreamError"}:
-        return _unreachable(exc)
+    known = "APIConnectionError" in sdk or http & {"TransportError", "StreamError"}
+    return _unreachable(exc) if known or isinstance(exc, OSError) else None
+
+
+def _from_set_up(exc: BaseException, sdk: set[str]) -> AuthenticationError | None:
+    if isinstance(exc, TypeError) and "resolve authentication" in str(exc):
+        # What both SDKs raise for a client that has no key is no error of theirs.
+        return AuthenticationError(
+            "the client has no key; give it one, or set the environment variable of its SDK"
+        )
     if sdk & {"OpenAIError", "AnthropicError"}:
         return AuthenticationError(f"{_innermost(exc)}; check how the client is set up")
     return None
 
 
-def redact(text: str) -> str:
-    """Return `text`, at most a few hundred characters of it, without what looks like a key."""
-    text = _KEYS.sub("[key]", " ".join(text.split()))
-    return text if len(text) <= _MOST else f"{text[:_MOST]} ..."
-
-
-def request_id_of(headers: Mapping[str, str]) -> str:
-    """Return the provider's id of a request, or the empty string."""
-    for name in ("x-request-id", "request-id", "apim-request-id", "x-amzn-requestid"):
-        found = headers.get(name)
-        if found:
-            return found
-    return ""
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a provider asks to wait, at least 0; None where it asks nothing."""
-    for name, per_second in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
-        seconds = _number(headers.get(name), per_second)
-        if seconds is not None:
-            return seconds
-    try:
-        until = email.utils.parsedate_to_datetime(headers.get("retry-after", ""))
-        return max(0.0, until.timestamp() - time.time())
-    except (TypeError, ValueError, OverflowError, OSError):
-        return None
-
-
-def _number(text: str | None, per_second: float) -> float | None:
-    try:
-        value = float(text or "")
-    except ValueError:
-        return None
-    if math.isnan(value) or value < 0:
-        return None
-    return min(value / per_second, 1e9)  # "1e999" is a long wait, and JSON has no infinity
-
-
-def _build(status: int, report: _Report, *, said: str = "") -> ProviderError:
+def _build(status: int, report: Report, *, said: str = "") -> ProviderError:
     if report.code.lower() in {"invalid_api_key", "api_key_invalid"}:
         status = 401
     elif report.code == "model_not_found" and status == 400:
@@ -248,73 +198,17 @@ def _class_of(status: int) -> type[ProviderError]:
     return _CLASSES.get(status, BadRequestError)
 
 
-def _is_without_money(report: _Report) -> bool:
+def _is_without_money(report: Report) -> bool:
     return report.code in _NO_MONEY or report.type in _NO_MONEY
 
 
-def _status_of(report: _Report) -> int:
+def _status_of(report: Report) -> int:
     if report.code.isdecimal() and 400 <= int(report.code) < 600:
         return int(report.code)
     for word in (report.code, report.type):
         if word.lower() in _WORDS:
             return _WORDS[word.lower()]
     return 500
-
-
-def _read_report(body: bytes) -> _Report:
-    """Return what a body says: the shapes of OpenAI, Azure, Anthropic, FastAPI, Ollama, Google."""
-    try:
-        document: JsonValue = from_json(body)
-    except ValueError:
-        return _Report(message=_plain(body))
-    if is_array(document) and document:
-        document = document[0]
-    if not is_object(document):
-        return _Report(message=_plain(body))
-    found: JsonValue = document.get("error", document)
-    if not is_object(found):
-        return _Report(message=str(found), code=_text(document.get("code")))
-    return _Report(
-        type=_text(found.get("type")),
-        code=_code_of(found),
-        message=_message_of(found) or _plain(body),
-        param=_text(found.get("param")),
-        request_id=_text(document.get("request_id")),
-        delay_s=_delay_of(found),
-    )
-
-
-def _code_of(found: JsonObject) -> str:
-    code = found.get("code")
-    if isinstance(code, int):
-        return _text(found.get("status"))
-    return _text(code)
-
-
-def _message_of(found: JsonObject) -> str:
-    for name in ("message", "detail", "msg"):
-        value: Any = found.get(name)
-        if value:
-            return value if isinstance(value, str) else str(value)
-    return ""
-
-
-def _delay_of(found: JsonObject) -> float | None:
-    details: JsonValue = found.get("details")
-    for detail in details if is_array(details) else ():
-        if is_object(detail) and isinstance(detail.get("retryDelay"), str):
-            return _number(detail["retryDelay"].removesuffix("s"), 1.0)
-    return None
-
-
-def _text(value: JsonValue) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _plain(body: bytes) -> str:
-    """Return the words of a body that is no JSON; of a web page only its beginning."""
-    text = body.decode("utf-8", "replace").strip()
-    return f"{text[:80]} ..." if text[:1] == "<" and len(text) > 80 else text
 
 
 def _names_of(exc: BaseException) -> tuple[set[str], set[str]]:
@@ -335,7 +229,7 @@ def _from_status_error(exc: BaseException) -> ProviderError:
     status: Any = getattr(exc, "status_code", None)
     if status == 200:
         # Anthropic's SDK raises what a stream reports; the body says what it is.
-        report = _read_report(_body_of(response, exc))
+        report = read_report(_body_of(response, exc))
         return from_event(report.type, report.code, report.message, report.param)
     return from_status(int(status), response.headers, _body_of(response, exc))
 

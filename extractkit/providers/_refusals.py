@@ -42,7 +42,8 @@ _IN_WORDS = tuple(
         (r"max_(?:completion_|output_)?tokens", "max_output_tokens"),
         (
             r"response_format(?:\.\w+)*|json_schema|structured[_ -]outputs?|text\.format"
-            r"|output_(?:config|format)|tool_choice|strict tools?|tools?|function calling|grammar|json schema",
+            r"|output_(?:config|format)|tool_choice|strict tools?|tools?"
+            r"|function calling|grammar|json schema",
             "constraint",
         ),
     )

@@ -1,0 +1,379 @@
+"""One request to a provider and what becomes of it, without any I/O.
+
+Neighbours: `_hosted` makes an Exchange for each call, `_transport` carries it out. Here are the
+arguments of what is sent, the reading of what comes, and the errors of what goes wrong.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import sys
+import time
+from collections.abc import Generator, Mapping
+from typing import Any, Final, Protocol
+
+from pydantic_core import from_json
+
+from extractkit.errors import (
+    ConnectError,
+    DeadlineExceededError,
+    MalformedResponseError,
+    ProviderError,
+    RequestTimeoutError,
+    UnsupportedError,
+    UsageError,
+)
+from extractkit.messages import ModelRequest, ModelResponse, StopReason, Usage
+from extractkit.paths import JsonValue
+from extractkit.providers._errors import from_exception
+from extractkit.providers._reports import redact, request_id_of
+from extractkit.providers._sse import EventDecoder
+from extractkit.providers._wire import HttpRequest, Wire
+
+__all__ = ["MOST_BYTES", "Budget", "Exchange"]
+
+MOST_BYTES: Final = 64 * 1024 * 1024
+"""How long an answer may be, decoded from its content encoding."""
+
+_EARLY_S: Final = 0.01  # a wait of the operating system may end this much before its time
+
+
+class Budget:
+    """The time of one call, counted from here.
+
+    Args:
+        timeout_s: Seconds, at least 0; None has no end.
+
+    Raises:
+        UsageError: If `timeout_s` is negative or NaN.
+    """
+
+    def __init__(self, timeout_s: float | None) -> None:
+        if timeout_s is not None and not timeout_s >= 0:
+            raise UsageError(f"timeout_s={timeout_s!r}: expected at least 0 seconds, or None")
+        self.timeout_s = timeout_s
+        self.end = None if timeout_s is None else time.monotonic() + timeout_s
+
+    def left(self) -> float | None:
+        """Return the seconds that are left, at least 0; None where there is no end."""
+        return None if self.end is None else max(0.0, self.end - time.monotonic())
+
+    def is_over(self) -> bool:
+        """Whether the time has ended."""
+        return self.end is not None and time.monotonic() >= self.end - _EARLY_S
+
+    def expired(self) -> DeadlineExceededError:
+        """Return the error that says that the time has ended."""
+        return DeadlineExceededError(
+            "the time ended while waiting for the provider; raise timeout_s, shorten the text, or "
+            "lower Sampling(max_output_tokens=...)",
+            timeout_s=self.timeout_s,
+        )
+
+
+class _Sink(Protocol):
+    """Where the bytes of an answer go."""
+
+    def take(self, chunk: bytes) -> str: ...
+
+    def end(self) -> str: ...
+
+    def answer(self) -> ModelResponse: ...
+
+
+class _Document:
+    """An answer that is one JSON document."""
+
+    def __init__(self, wire: Wire, headers: Mapping[str, str]) -> None:
+        self._wire = wire
+        self._headers = headers
+        self._chunks: list[bytes] = []
+
+    def take(self, chunk: bytes) -> str:
+        """Keep `chunk`; nothing can be read from a part."""
+        self._chunks.append(chunk)
+        return ""
+
+    def end(self) -> str:
+        """Return what is still to be told: nothing."""
+        return ""
+
+    def answer(self) -> ModelResponse:
+        """Return the answer that the document holds."""
+        body = b"".join(self._chunks)
+        try:
+            document: JsonValue = from_json(body)
+        except ValueError as error:
+            raise self._unreadable(body, str(error)) from None
+        return self._wire.decode(document)
+
+    def _unreadable(self, body: bytes, why: str) -> ProviderError:
+        # Without a length only the bytes tell that there should be more of them.
+        is_measured = "content-length" in self._headers or "transfer-encoding" in self._headers
+        if body.strip() and why.startswith("EOF") and not is_measured:
+            return ConnectError(
+                f"the connection ended in the middle of the answer, after {len(body)} bytes; "
+                "ask again"
+            )
+        return MalformedResponseError(
+            f"the answer is no JSON ({_kind_of(self._headers)}): {_beginning(body)}; check the "
+            "base URL and what stands between here and the provider"
+        )
+
+
+class _Events:
+    """An answer that comes as server-sent events."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._events = EventDecoder()
+        self._decoder = wire.decoder()
+
+    def take(self, chunk: bytes) -> str:
+        """Return the characters that `chunk` adds to the answer."""
+        return "".join([self._decoder.feed(event) for event in self._events.feed(chunk)])
+
+    def end(self) -> str:
+        """Return the characters of an event that had no end of its own."""
+        return "".join([self._decoder.feed(event) for event in self._events.close()])
+
+    def answer(self) -> ModelResponse:
+        """Return the answer that the events hold."""
+        return self._decoder.close()
+
+
+class Exchange:
+    """One request, and what becomes of it.
+
+    Args:
+        request: What the caller wants.
+        post: The same as it is sent.
+        wire: How answers are read.
+        stream: Whether events are asked for.
+        budget: The time of the call.
+        provider: Who is asked, for errors.
+        model: The model's name, for errors.
+        facts: What the answer's details are to say of where it came from.
+        secrets: What must stand in no message.
+    """
+
+    def __init__(
+        self,
+        *,
+        request: ModelRequest,
+        post: HttpRequest,
+        wire: Wire,
+        stream: bool,
+        budget: Budget,
+        provider: str,
+        model: str,
+        facts: Mapping[str, Any],
+        secrets: tuple[str, ...],
+    ) -> None:
+        self.budget = budget
+        self._request = request
+        self._post = post
+        self._wire = wire
+        self._stream = stream
+        self._provider = provider
+        self._model = model
+        self._facts = facts
+        self._secrets = secrets
+        self._sink: _Sink = _Document(wire, {})
+        self._request_id = ""
+        self._bytes = 0
+        self._characters = 0
+        self._filtered: JsonValue = None
+
+    def arguments(self, client: Any) -> dict[str, Any]:
+        """Return what `post` of an SDK's client is called with.
+
+        Raises:
+            DeadlineExceededError: If no time is left to send anything.
+        """
+        import httpx2
+
+        if self.budget.end is not None and self.budget.is_over():
+            raise self.budget.expired()
+        options: dict[str, Any] = {"max_retries": 0}
+        if self._post.headers:
+            options["headers"] = dict(self._post.headers)
+        left = self.budget.left()
+        if left is not None:
+            options["timeout"] = _at_most(client.timeout, left)
+        return {
+            "path": self._post.path,
+            "cast_to": httpx2.Response,
+            "body": self._post.body,
+            "options": options,
+            # The bytes are read here, so that the end of the time can end the reading.
+            "stream": True,
+        }
+
+    def opened(self, response: Any) -> None:
+        """Take the headers of an answer that is a success.
+
+        Raises:
+            UnsupportedError: If the events come in a form that is not read here.
+        """
+        headers: Mapping[str, str] = response.headers
+        self._request_id = request_id_of(headers)
+        kind = _kind_of(headers)
+        if kind == "application/vnd.amazon.eventstream":
+            raise UnsupportedError(
+                "this client streams in Amazon's own format, which is not read here; use "
+                "streaming=False"
+            )
+        # A server that does not know how to stream answers with one document.
+        is_stream = self._stream and (not kind or kind == "text/event-stream")
+        self._sink = _Events(self._wire) if is_stream else _Document(self._wire, headers)
+
+    def take(self, chunk: bytes) -> str:
+        """Return the characters that `chunk` adds to the answer.
+
+        Raises:
+            MalformedResponseError: If the answer is longer than any answer is.
+            DeadlineExceededError: If the time has ended.
+        """
+        self._bytes += len(chunk)
+        if self._bytes > MOST_BYTES:
+            raise MalformedResponseError(
+                f"the answer is longer than {MOST_BYTES} bytes, and was not read to its end"
+            )
+        if self.budget.end is not None and self.budget.is_over():
+            raise self.budget.expired()
+        return self._count(self._sink.take(chunk))
+
+    def end(self) -> str:
+        """Return the characters that only the end of the bytes tells."""
+        return self._count(self._sink.end())
+
+    def answer(self) -> ModelResponse:
+        """Return the whole answer."""
+        with self.translated():
+            return self._named(self._sink.answer())
+
+    def salvage(self, error: ProviderError) -> ModelResponse:
+        """Return what had come before `error`; raise it if that is nothing.
+
+        Raises:
+            ProviderError: `error`, where no character of the answer had come.
+        """
+        if self._filtered is not None:
+            return self._named(
+                ModelResponse(
+                    text="",
+                    stop=StopReason.CONTENT_FILTER,
+                    stop_detail="content_filter",
+                    usage=Usage(is_complete=False),
+                    details={"error": self._filtered},
+                )
+            )
+        if not self._characters or error.status_code is not None:  # it is no broken connection
+            raise error
+        response = self._named(self._sink.answer())
+        broke = f"the connection broke after {self._characters} characters"
+        if response.stop is StopReason.STOP:  # the end had come, only its last words had not
+            return dataclasses.replace(response, details={**response.details, "broke": broke})
+        return dataclasses.replace(response, stop=StopReason.LENGTH, stop_detail=broke)
+
+    @contextlib.contextmanager
+    def translated(self) -> Generator[None, None, None]:
+        """Within the block, what an SDK or its HTTP library raises becomes one of our errors."""
+        try:
+            yield
+        except _caught() as exc:
+            error = self._explain(exc)
+            if error is None or error is exc:
+                raise
+            raise error from (None if self._is_telling(exc) else exc)
+
+    def _explain(self, exc: Exception) -> ProviderError | DeadlineExceededError | None:
+        error = from_exception(exc)
+        if error is None:
+            return None
+        is_transport = isinstance(error, ConnectError | RequestTimeoutError)
+        if is_transport and error.status_code is None and self.budget.is_over():
+            return self.budget.expired()
+        if getattr(exc, "code", None) == "content_filter":
+            self._filtered = getattr(exc, "body", None) or error.message
+        error.provider = self._provider
+        error.model = self._model
+        error.request_id = error.request_id or self._request_id or None
+        error.parameter = self._own_parameter(error.parameter)
+        error.args = (self._without_secrets(error.message),)
+        return error
+
+    def _own_parameter(self, parameter: str | None) -> str | None:
+        """Return `parameter` if this request has it; both ways to ask for JSON share a name."""
+        if parameter in {"constraint", "json_mode"}:
+            if self._request.constraint is not None:
+                return "constraint"
+            return "json_mode" if self._request.json_mode else None
+        if parameter == "top_logprobs" and self._request.top_logprobs is None:
+            return None
+        return parameter
+
+    def _without_secrets(self, text: str) -> str:
+        for secret in self._secrets:
+            text = text.replace(secret, "[key]")
+        return text
+
+    def _is_telling(self, exc: BaseException | None) -> bool:
+        """Whether a traceback with `exc` and its causes would show a key."""
+        while exc is not None:
+            if self._without_secrets(text := str(exc)) != text:
+                return True
+            exc = exc.__cause__ or exc.__context__
+        return False
+
+    def _count(self, text: str) -> str:
+        self._characters += len(text)
+        return text
+
+    def _named(self, response: ModelResponse) -> ModelResponse:
+        return dataclasses.replace(
+            response,
+            request_id=self._request_id or response.request_id,
+            details={**response.details, **self._facts},
+        )
+
+
+def _at_most(own: Any, left: float) -> Any:
+    """Return a client's own timeouts, none of them longer than what is left."""
+    import httpx2
+
+    def lower(value: float | None) -> float:
+        return left if value is None else min(value, left)
+
+    if own is None or isinstance(own, int | float):
+        return httpx2.Timeout(lower(own))
+    return httpx2.Timeout(
+        connect=lower(own.connect),
+        read=lower(own.read),
+        write=lower(own.write),
+        pool=lower(own.pool),
+    )
+
+
+def _caught() -> tuple[type[Exception], ...]:
+    """Return the roots of what SDKs and HTTP libraries raise, of those that are loaded."""
+    roots: list[type[Exception]] = [ProviderError, OSError, TypeError]
+    for module, names in (
+        ("openai", ("OpenAIError",)),
+        ("anthropic", ("AnthropicError",)),
+        ("httpx2", ("HTTPError", "InvalidURL", "StreamError")),
+        ("httpx", ("HTTPError", "InvalidURL", "StreamError")),
+    ):
+        loaded = sys.modules.get(module)
+        roots.extend(getattr(loaded, name) for name in names if hasattr(loaded, name))
+    return tuple(roots)
+
+
+def _kind_of(headers: Mapping[str, str]) -> str:
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _beginning(body: bytes) -> str:
+    text = redact(body[:400].decode("utf-8", "replace"))
+    return repr(text[:80]) if text else "it is empty"

@@ -1,0 +1,84 @@
+"""Carries an exchange out through a client of an SDK, waiting in one of two ways.
+
+Neighbours: `_exchange` says what is sent and reads what comes; `run` and `arun` differ in nothing
+but how they wait. Retries are the engine's affair: here everything happens once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Generator
+from typing import Any, Final
+
+from extractkit.errors import BadRequestError, ConnectError, RequestTimeoutError
+from extractkit.messages import Delta
+from extractkit.providers._exchange import Exchange
+from extractkit.providers._watchdog import Watch
+
+__all__ = ["arun", "run"]
+
+_BROKEN: Final = (ConnectError, RequestTimeoutError, BadRequestError)
+
+
+def run(client: Any, exchange: Exchange) -> Generator[Delta, None, None]:
+    """Carry `exchange` out through a synchronous client; the last Delta has the whole answer.
+
+    Raises:
+        ProviderError: If the provider could not be asked, or its reply is broken.
+        DeadlineExceededError: If the time ended.
+    """
+    watch = Watch(exchange.budget.end)
+    try:
+        with exchange.translated():
+            with watch.sending():
+                response = client.post(**exchange.arguments(client))
+            try:
+                watch.over(response)
+                exchange.opened(response)
+                for chunk in response.iter_bytes():
+                    if text := exchange.take(chunk):
+                        yield Delta(text=text)
+            finally:
+                response.close()
+            rest = exchange.end()
+    except _BROKEN as error:
+        answer = exchange.salvage(error)
+        rest = ""
+    else:
+        answer = exchange.answer()
+    finally:
+        watch.stop()
+    yield Delta(text=rest, response=answer)
+
+
+async def arun(client: Any, exchange: Exchange) -> AsyncGenerator[Delta, None]:
+    """Carry `exchange` out through an asynchronous client; the last Delta has the whole answer.
+
+    Raises:
+        ProviderError: If the provider could not be asked, or its reply is broken.
+        DeadlineExceededError: If the time ended.
+    """
+    budget = exchange.budget
+    try:
+        with exchange.translated():
+            async with asyncio.timeout(budget.left()):
+                response = await client.post(**exchange.arguments(client))
+            try:
+                exchange.opened(response)
+                chunks = response.aiter_bytes()
+                while True:
+                    async with asyncio.timeout(budget.left()):
+                        chunk: bytes | None = await anext(chunks, None)
+                    if chunk is None:
+                        break
+                    if text := exchange.take(chunk):
+                        yield Delta(text=text)
+            finally:
+                await response.aclose()
+            rest = exchange.end()
+    except _BROKEN as error:
+        answer = exchange.salvage(error)
+        rest = ""
+    else:
+        answer = exchange.answer()
+    yield Delta(text=rest, response=answer)
