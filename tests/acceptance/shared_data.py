@@ -57,6 +57,10 @@ class Bounds:
         if not holds:
             self._failed.append(what)
 
+    def at_most(self, what: str, figure: float, most: float) -> None:
+        """Print one upper bound with its figure."""
+        self.check(figure <= most, f"{what} at most {most:g}", f"{figure:.2f}")
+
     def exit_code(self) -> int:
         """Return 1 where a bound failed, else 0."""
         if self._failed:

@@ -142,7 +142,7 @@ def _measure_cold(rounds: int, bounds: Bounds) -> None:
         for name, spent in least.items():
             print(f"  {name:<32} {spent:>10,.0f} us  {spent / floor:>6.2f}x")
             if name.startswith("compile"):
-                _at_most(bounds, f"{title}: {name}", spent / floor, _COLD)
+                bounds.at_most(f"{title}: {name}", spent / floor, _COLD)
 
 
 def _cold(model: type[BaseModel], dialect: str) -> object:
@@ -162,7 +162,7 @@ def _measure_cached(bounds: Bounds) -> None:
             compile_schema(model, name).encoded  # noqa: B018 - the bytes are part of the call
         spent = (time.process_time_ns() - began) / calls / 1000
         print(f"  {name:<32} {spent:>10.2f} us")
-        _at_most(bounds, f"cached {name} (us)", spent, _CACHED_US)
+        bounds.at_most(f"cached {name} (us)", spent, _CACHED_US)
 
 
 def _measure_lift(rounds: int, bounds: Bounds) -> None:
@@ -185,16 +185,12 @@ def _measure_lift(rounds: int, bounds: Bounds) -> None:
     for name, spent in least.items():
         print(f"  {name:<32} {spent:>10.1f} us  {spent / floor:>6.2f}x")
         if name.startswith("lift"):
-            _at_most(bounds, name, spent / floor, _LIFT)
+            bounds.at_most(name, spent / floor, _LIFT)
     for name in DIALECTS:
         plain = compile_schema(Plain, name)
         answer = {"number": "A-1", "lines": ["a"], "total": 1.5}
         free = plain.lift(answer) is answer
         bounds.check(free, f"{name}: the same object where nothing was rewritten", free)
-
-
-def _at_most(bounds: Bounds, what: str, figure: float, most: float) -> None:
-    bounds.check(figure <= most, f"{what} at most {most:g}", f"{figure:.2f}")
 
 
 def main(arguments: list[str] | None = None) -> int:
