@@ -6,18 +6,53 @@ Neighbours: `api` resolves a model here; the engine knows providers only as the 
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import os
 import threading
 import warnings
+from typing import TYPE_CHECKING, Any, Final
 
-from extractkit.errors import UnsupportedError, UsageError
+from extractkit.errors import UsageError
 from extractkit.messages import Provider
-from extractkit.providers.local import Local
 
-__all__ = ["Local", "resolve", "shared"]
+if TYPE_CHECKING:
+    from extractkit.providers.anthropic import Anthropic
+    from extractkit.providers.compatible import Compatible
+    from extractkit.providers.local import Local
+    from extractkit.providers.openai_chat import OpenAIChat
+    from extractkit.providers.openai_responses import OpenAIResponses
 
-_LATER = ("openai", "openai-chat", "anthropic", "compatible")
+__all__ = [
+    "Anthropic",
+    "Compatible",
+    "Local",
+    "OpenAIChat",
+    "OpenAIResponses",
+    "resolve",
+    "shared",
+]
+
+_WHERE: Final = {
+    # Loaded when named; no SDK is imported before the first request.
+    "Anthropic": "anthropic",
+    "Compatible": "compatible",
+    "Local": "local",
+    "OpenAIChat": "openai_chat",
+    "OpenAIResponses": "openai_responses",
+}
+_PREFIXES: Final = {
+    "openai": "OpenAIResponses",
+    "openai-chat": "OpenAIChat",
+    "anthropic": "Anthropic",
+    "compatible": "Compatible",
+    "local": "Local",
+}
+_EXPECTED: Final = (
+    "expected 'openai:<model>', 'openai-chat:<model>', 'anthropic:<model>', 'compatible:<model>', "
+    "'local:<name or path of a .gguf>', or None for the embedded model"
+)
+
 _lock = threading.Lock()
 _shared: dict[str | None, Provider] = {}
 _warned = threading.Event()
@@ -28,11 +63,12 @@ def resolve(model: str | Provider | None) -> Provider:
 
     Args:
         model: None for the environment variable EXTRACTKIT_MODEL, else the embedded model;
-            "local:<name or path of a .gguf>"; or a provider, which is returned as it is.
+            "openai:<model>" (Responses), "openai-chat:<model>", "anthropic:<model>",
+            "compatible:<model>" (base URL from the environment), "local:<name or path of a
+            .gguf>"; or a provider, which is returned as it is.
 
     Raises:
         UsageError: If the string names no provider, or the object is none.
-        UnsupportedError: If the provider is one that this version does not have.
     """
     if model is None:
         model = os.environ.get("EXTRACTKIT_MODEL") or None
@@ -40,7 +76,7 @@ def resolve(model: str | Provider | None) -> Provider:
         return _make(model)
     if not (callable(getattr(model, "complete", None)) and hasattr(model, "capabilities")):
         raise UsageError(
-            f"model is a {type(model).__name__}; expected None, a string such as 'local:<path>', "
+            f"model is a {type(model).__name__}; expected None, a string such as 'openai:<model>', "
             "or a provider such as extractkit.providers.Local()"
         )
     return model
@@ -51,7 +87,6 @@ def shared(model: str | Provider | None) -> Provider:
 
     Raises:
         UsageError: If the string names no provider, or the object is none.
-        UnsupportedError: If the provider is one that this version does not have.
     """
     if model is None:
         model = os.environ.get("EXTRACTKIT_MODEL") or None
@@ -64,21 +99,33 @@ def shared(model: str | Provider | None) -> Provider:
 
 
 def _make(model: str | None) -> Provider:
+    made: Provider
     if model is None:
         _warn_once()
-        return Local()
-    prefix, colon, name = model.partition(":")
-    if colon and prefix == "local" and name:
-        return Local(name)
-    if prefix in _LATER:
-        raise UnsupportedError(
-            f"model={model!r}: this version has no hosted providers yet; use 'local:<path of a "
-            ".gguf>' or a provider object of your own"
-        )
-    raise UsageError(
-        f"model={model!r} names no provider; expected 'local:<name or path of a .gguf>', or None "
-        "for the embedded model"
-    )
+        made = _named("Local")()
+        return made
+    prefix, _, name = model.partition(":")
+    if prefix not in _PREFIXES:
+        raise UsageError(f"model={model!r} names no provider; {_EXPECTED}")
+    if not name.strip():
+        raise UsageError(f"model={model!r} names no model of it; {_EXPECTED}")
+    made = _named(_PREFIXES[prefix])(name)
+    return made
+
+
+def _named(name: str) -> Any:
+    return getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = _named(name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 def _warn_once() -> None:

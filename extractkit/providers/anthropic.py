@@ -12,10 +12,11 @@ refused with UnsupportedError and never left out in silence.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from dataclasses import replace
+from typing import Any, Final, Unpack
 
 from extractkit.errors import UnsupportedError
-from extractkit.messages import ModelRequest, ModelResponse
+from extractkit.messages import Capabilities, ModelRequest, ModelResponse
 from extractkit.paths import JsonObject, JsonValue, is_array, is_object
 from extractkit.providers._anthropic_answer import (
     block_of,
@@ -24,12 +25,15 @@ from extractkit.providers._anthropic_answer import (
     usage_of,
 )
 from extractkit.providers._anthropic_stream import Decoder
+from extractkit.providers._clients import ANTHROPIC_SDK
+from extractkit.providers._hosted import Hosted, Service, Settings
 from extractkit.providers._wire import HttpRequest, Wire, malformed
 
 __all__ = [
     "DEFAULT_MAX_TOKENS",
     "TOOL_WIRE",
     "WIRE",
+    "Anthropic",
     "continue_turn",
     "decode",
     "encode",
@@ -206,3 +210,46 @@ WIRE: Final = Wire(encode=encode, decode=decode, decoder=Decoder)
 
 TOOL_WIRE: Final = tool_wire()
 """Asks for the shape as the input of one strict tool."""
+
+
+class Anthropic(Hosted):
+    """A model behind Anthropic's Messages API; implements the Provider protocol.
+
+    The arguments are those of every hosted provider; the client is one of the SDK `anthropic`:
+    Anthropic, AsyncAnthropic, AnthropicBedrock, AnthropicVertex and their like. Without a key or a
+    client, what that SDK finds is used: ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, a profile.
+
+    Args:
+        model: The model's name.
+        strict_tool: Whether a schema is sent as the input of one strict tool that the model has
+            to call, instead of as the format of its text.
+        settings: What every hosted provider takes: client, base_url, api_key, streaming,
+            extra_body, extra_headers.
+
+    Raises:
+        UsageError: If an argument is not usable, or a client comes with a key or a base URL.
+        UnsupportedError: If `extra_body` holds a penalty on repeated words.
+        MissingDependencyError: If the SDK that made the client is too old.
+    """
+
+    _SERVICE = Service(
+        name="anthropic", api="anthropic", endpoint=_PATH, sdk=ANTHROPIC_SDK, wire=WIRE
+    )
+
+    def __init__(self, model: str, *, strict_tool: bool = False, **settings: Unpack[Settings]):
+        self._strict_tool = strict_tool
+        super().__init__(model, **settings)
+
+    def _wire_for(self, request: ModelRequest) -> Wire:
+        if self._strict_tool and request.constraint is not None:
+            return tool_wire(request.constraint.name)
+        return WIRE
+
+    def _look_up(self) -> Capabilities:
+        table = super()._look_up()
+        if self._strict_tool and table.dialect is not None:
+            return replace(table, dialect="anthropic-tool")
+        return table
+
+    def _settings(self) -> dict[str, Any]:
+        return {**super()._settings(), "strict_tool": self._strict_tool}

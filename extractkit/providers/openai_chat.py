@@ -13,6 +13,8 @@ from typing import Any, Final
 from extractkit.messages import ModelRequest, ModelResponse, StopReason, Usage
 from extractkit.paths import JsonObject, JsonValue, is_array, is_object
 from extractkit.providers._chat_calls import CallAssembler
+from extractkit.providers._clients import OPENAI_SDK
+from extractkit.providers._hosted import Hosted, Service
 from extractkit.providers._openai import (
     CUT,
     failure,
@@ -28,7 +30,15 @@ from extractkit.providers._openai import (
 )
 from extractkit.providers._wire import HttpRequest, ServerEvent, Wire, malformed
 
-__all__ = ["COMPATIBLE_WIRE", "WIRE", "Decoder", "decode", "encode", "encode_compatible"]
+__all__ = [
+    "COMPATIBLE_WIRE",
+    "WIRE",
+    "Decoder",
+    "OpenAIChat",
+    "decode",
+    "encode",
+    "encode_compatible",
+]
 
 _SAMPLING: Final = ("temperature", "top_p", "seed", "max_output_tokens", "effort")
 
@@ -366,3 +376,16 @@ WIRE: Final = Wire(encode=encode, decode=decode, decoder=Decoder)
 
 COMPATIBLE_WIRE: Final = Wire(encode=encode_compatible, decode=decode, decoder=Decoder)
 """Chat Completions as other servers take it."""
+
+
+class OpenAIChat(Hosted):
+    """A model behind OpenAI's Chat Completions; implements the Provider protocol.
+
+    The arguments are those of every hosted provider; the client is one of the SDK `openai`:
+    OpenAI, AsyncOpenAI, AzureOpenAI and their like. Without a key or a client, OPENAI_API_KEY and
+    OPENAI_BASE_URL are read.
+    """
+
+    _SERVICE = Service(
+        name="openai", api="openai-chat", endpoint="/chat/completions", sdk=OPENAI_SDK, wire=WIRE
+    )

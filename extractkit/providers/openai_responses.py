@@ -13,6 +13,8 @@ from typing import Any, Final
 from extractkit.errors import ProviderError
 from extractkit.messages import ModelRequest, ModelResponse, RawToolCall, StopReason
 from extractkit.paths import JsonObject, JsonValue, is_object
+from extractkit.providers._clients import OPENAI_SDK
+from extractkit.providers._hosted import Hosted, Service
 from extractkit.providers._openai import (
     CUT,
     failure,
@@ -29,7 +31,7 @@ from extractkit.providers._openai import (
 )
 from extractkit.providers._wire import HttpRequest, ServerEvent, Wire, malformed
 
-__all__ = ["WIRE", "Decoder", "decode", "encode"]
+__all__ = ["WIRE", "Decoder", "OpenAIResponses", "decode", "encode"]
 
 _SAMPLING: Final = ("temperature", "top_p", "max_output_tokens", "effort")
 
@@ -340,3 +342,16 @@ _ARGUMENTS: Final = frozenset(
 
 WIRE: Final = Wire(encode=encode, decode=decode, decoder=Decoder)
 """The Responses API."""
+
+
+class OpenAIResponses(Hosted):
+    """A model behind OpenAI's Responses API; implements the Provider protocol.
+
+    The arguments are those of every hosted provider; the client is one of the SDK `openai`:
+    OpenAI, AsyncOpenAI, AzureOpenAI and their like. Without a key or a client, OPENAI_API_KEY and
+    OPENAI_BASE_URL are read.
+    """
+
+    _SERVICE = Service(
+        name="openai", api="openai-responses", endpoint="/responses", sdk=OPENAI_SDK, wire=WIRE
+    )

@@ -1,0 +1,289 @@
+"""Clients of the SDKs: our own, made when first needed, and checks of the caller's.
+
+Neighbours: `_hosted` asks here for something to post with. An SDK is imported only when a client
+of it is made. The caller's own client is never closed or changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+import re
+import threading
+import weakref
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from extractkit.errors import AuthenticationError, MissingDependencyError, UsageError
+from extractkit.providers._watchdog import watch_failure
+
+__all__ = ["ANTHROPIC_SDK", "OPENAI_SDK", "OwnClients", "Sdk", "check_client", "is_async"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sdk:
+    """An SDK and what its clients read from the environment.
+
+    Attributes:
+        package: Module and distribution.
+        least: The oldest version that serves.
+        sync: Its synchronous client.
+        other: Its asynchronous one.
+        key_variables: Where it finds a key, first one first.
+        base_variable: Where it finds the base URL.
+        base_url: The base URL where nothing says otherwise.
+        official: Expression over the hosts of the provider itself and of those who host for it.
+    """
+
+    package: str
+    least: tuple[int, int]
+    sync: str
+    other: str
+    key_variables: tuple[str, ...]
+    base_variable: str
+    base_url: str
+    official: str
+
+
+OPENAI_SDK: Final = Sdk(
+    package="openai",
+    least=(3, 57),
+    sync="OpenAI",
+    other="AsyncOpenAI",
+    key_variables=("OPENAI_API_KEY",),
+    base_variable="OPENAI_BASE_URL",
+    base_url="https://api.openai.com/v1",
+    official=r"(.*\.)?openai\.com|.*\.azure\.com|.*\.azure\.us|.*\.azure-api\.net",
+)
+ANTHROPIC_SDK: Final = Sdk(
+    package="anthropic",
+    least=(2, 14),
+    sync="Anthropic",
+    other="AsyncAnthropic",
+    key_variables=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
+    base_variable="ANTHROPIC_BASE_URL",
+    base_url="https://api.anthropic.com",
+    official=r"(.*\.)?anthropic\.com|.*\.amazonaws\.com|.*\.googleapis\.com|.*\.azure\.com",
+)
+
+
+def load(sdk: Sdk) -> Any:
+    """Return the module of `sdk`.
+
+    Raises:
+        MissingDependencyError: If it is not installed, or too old.
+    """
+    wanted = f"{sdk.package}>={sdk.least[0]}.{sdk.least[1]}"
+    try:
+        module = importlib.import_module(sdk.package)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != sdk.package:
+            raise
+        raise MissingDependencyError(
+            f"the package {sdk.package!r} is not installed; pip install '{wanted}'",
+            feature=f"models of {sdk.package}",
+            package=sdk.package,
+        ) from error
+    version = str(getattr(module, "__version__", "0"))
+    numbers = tuple(int(number) for number in re.findall(r"\d+", version)[:2])
+    if numbers < sdk.least:
+        raise MissingDependencyError(
+            f"{sdk.package} {version} is installed, which is too old; pip install -U '{wanted}'",
+            feature=f"models of {sdk.package}",
+            package=sdk.package,
+        )
+    return module
+
+
+def check_client(owner: str, client: Any, sdk: Sdk) -> None:
+    """Return if `client` is a client of `sdk`.
+
+    Raises:
+        UsageError: If it is anything else.
+        MissingDependencyError: If the SDK that made it is too old.
+    """
+    kinds = {(cls.__module__.partition(".")[0], cls.__name__) for cls in type(client).__mro__}
+    if {(sdk.package, "SyncAPIClient"), (sdk.package, "AsyncAPIClient")} & kinds:
+        load(sdk)
+        return
+    found = f"the class {client.__name__}" if isinstance(client, type) else type(client).__name__
+    module = next((name for name, kind in kinds if kind.endswith("APIClient")), "")
+    raise UsageError(
+        f"{owner}(client=...): this is {f'{module}.' if module else ''}{found}; expected a client "
+        f"of the SDK {sdk.package!r}, such as {sdk.package}.{sdk.sync}() or {sdk.other}()"
+    )
+
+
+def is_async(client: Any) -> bool:
+    """Whether a client that `check_client` took is an asynchronous one."""
+    return any(cls.__name__ == "AsyncAPIClient" for cls in type(client).__mro__)
+
+
+class OwnClients:
+    """Clients that are made when first needed: one per process, and one per event loop.
+
+    Thread-safe. After a fork the child makes its own: connections cannot be shared.
+
+    Args:
+        sdk: Whose clients.
+        base_url: Where to, or None for what the SDK reads from the environment.
+        api_key: The key, or None for what is read from the environment.
+        key_variables: The variables that a key is read from, first one first.
+        fallback_key: What is sent where no key is found; None makes that an error.
+    """
+
+    def __init__(
+        self,
+        sdk: Sdk,
+        *,
+        base_url: str | None,
+        api_key: str | None,
+        key_variables: tuple[str, ...],
+        fallback_key: str | None = None,
+    ) -> None:
+        self._sdk = sdk
+        self._base_url = base_url
+        self._api_key = api_key
+        self._key_variables = key_variables
+        self._fallback_key = fallback_key
+        self._start_empty()
+
+    def _start_empty(self) -> None:
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+        self._sync: Any = None
+        self._by_loop: _ByLoop = weakref.WeakKeyDictionary()
+
+    def key(self) -> str | None:
+        """Return the key that is sent, as far as it is known here."""
+        found = self._api_key or next(
+            (os.environ[name] for name in self._key_variables if os.environ.get(name)), None
+        )
+        return found or self._fallback_key
+
+    def sync(self) -> Any:
+        """Return the synchronous client of this process.
+
+        Raises:
+            AuthenticationError: If there is no key.
+            MissingDependencyError: If the SDK is missing or too old.
+        """
+        self._leave_parent()
+        with self._lock:
+            if self._sync is None:
+                http = self._http("DefaultHttpxClient", event_hooks={"response": [watch_failure]})
+                self._sync = self._make(self._sdk.sync, http)
+                # An object that is dropped without close() must not leave its connections open.
+                weakref.finalize(self, _close_here, http, self._process).atexit = False
+            return self._sync
+
+    async def for_loop(self) -> Any:
+        """Return the asynchronous client of the running event loop.
+
+        Raises:
+            AuthenticationError: If there is no key.
+            MissingDependencyError: If the SDK is missing or too old.
+        """
+        self._leave_parent()
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            if loop in self._by_loop:
+                return self._by_loop[loop][0]
+            for other in [other for other in self._by_loop if other.is_closed()]:
+                del self._by_loop[other]
+            http = self._http("DefaultAsyncHttpxClient")
+            client = self._make(self._sdk.other, http)
+            keeper = _keep_open(client)
+            self._by_loop[loop] = (client, keeper)
+        # Begun, the generator is the loop's to end, which asyncio.run and its like do.
+        await anext(keeper)
+        return client
+
+    def close(self) -> None:
+        """Close all of them; those of an event loop when that loop runs next."""
+        self._leave_parent()
+        with self._lock:
+            client, self._sync = self._sync, None
+            self._by_loop = weakref.WeakKeyDictionary()
+        if client is not None:
+            client.close()
+
+    async def aclose(self) -> None:
+        """Close all of them, that of the running event loop before this returns."""
+        self._leave_parent()
+        with self._lock:
+            mine = self._by_loop.pop(asyncio.get_running_loop(), None)
+        if mine is not None:
+            await mine[1].aclose()
+        self.close()
+
+    def _leave_parent(self) -> None:
+        if self._process == os.getpid():
+            return
+        # Kept, never closed: their locks may be held by a thread that this process has not.
+        _of_parents.append((self._sync, self._by_loop))
+        self._start_empty()
+
+    def _http(self, name: str, **options: Any) -> Any:
+        self._require_key()
+        module = load(self._sdk)
+        import httpx2
+
+        # The SDKs keep 100 idle connections of 1000; above that, each call would connect anew.
+        limits = httpx2.Limits(max_connections=1000, max_keepalive_connections=1000)
+        return getattr(module, name)(limits=limits, **options)
+
+    def _make(self, name: str, http: Any) -> Any:
+        options: dict[str, Any] = {"max_retries": 0, "http_client": http}
+        if self._base_url is not None:
+            options["base_url"] = self._base_url
+        # Without one the SDK looks at the environment, and Anthropic's at profiles on disk too.
+        key = self._api_key or (self.key() if self._is_ours() else None)
+        if key is not None:
+            options["api_key"] = key
+        return getattr(load(self._sdk), name)(**options)
+
+    def _is_ours(self) -> bool:
+        """Whether the key comes from places that the SDK does not know."""
+        return self._key_variables != self._sdk.key_variables
+
+    def _require_key(self) -> None:
+        if self.key() is not None or (self._sdk is ANTHROPIC_SDK and _has_profile()):
+            return
+        raise AuthenticationError(
+            f"there is no key for {self._sdk.package}: set {self._key_variables[0]}, or give "
+            "api_key=... or client=...",
+            provider=self._sdk.package,
+        )
+
+
+async def _keep_open(client: Any) -> AsyncGenerator[None, None]:
+    """Close `client` in its own event loop, when this generator is closed or lost."""
+    try:
+        yield
+    finally:
+        await client.close()
+
+
+_ByLoop = weakref.WeakKeyDictionary[
+    asyncio.AbstractEventLoop, tuple[Any, AsyncGenerator[None, None]]
+]
+
+_of_parents: list[Any] = []
+
+
+def _close_here(http: Any, process: int) -> None:
+    if process == os.getpid():
+        http.close()
+
+
+def _has_profile() -> bool:
+    """Whether Anthropic's SDK may find credentials that are no key; it alone can read them."""
+    names = ("ANTHROPIC_PROFILE", "ANTHROPIC_IDENTITY_TOKEN", "ANTHROPIC_IDENTITY_TOKEN_FILE")
+    if any(os.environ.get(name) for name in names):
+        return True
+    folder = os.environ.get("ANTHROPIC_CONFIG_DIR")
+    return (Path(folder) if folder else Path.home() / ".config" / "anthropic").is_dir()

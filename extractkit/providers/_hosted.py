@@ -1,0 +1,427 @@
+"""Models behind an HTTP API: what all such providers have in common.
+
+Neighbours: `openai_responses`, `openai_chat`, `anthropic` and `compatible` name an API and a wire
+and are Hosted in all else; `_clients` gives something to post with, `_transport` carries one
+exchange out. No retries here, no schema, no prompt.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import AsyncGenerator, Generator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final, TypedDict, cast
+from urllib.parse import urlsplit
+
+from extractkit.errors import UnsupportedError, UsageError
+from extractkit.messages import Capabilities, Delta, ModelRequest, ModelResponse
+from extractkit.paths import JsonObject, JsonValue, is_object
+from extractkit.providers import _verdicts
+from extractkit.providers._clients import OwnClients, Sdk, check_client, is_async
+from extractkit.providers._exchange import Budget, Exchange
+from extractkit.providers._transport import arun, run
+from extractkit.providers._wire import HttpRequest, Wire
+from extractkit.providers.capabilities import Api, capabilities_of
+
+__all__ = ["Hosted", "Service", "Settings"]
+
+_PENALTIES: Final = ("frequency_penalty", "presence_penalty", "repetition_penalty")
+_SECRET_HEADERS: Final = frozenset({"authorization", "api-key", "x-api-key"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """One API of one provider.
+
+    Attributes:
+        name: Who is asked.
+        api: Its name in the table of capabilities.
+        endpoint: The path below the base URL.
+        sdk: Whose client posts.
+        wire: How requests and answers look.
+    """
+
+    name: str
+    api: Api
+    endpoint: str
+    sdk: Sdk
+    wire: Wire
+
+
+class Settings(TypedDict, total=False):
+    """The keyword arguments of every hosted provider."""
+
+    client: Any
+    base_url: str | None
+    api_key: str | None
+    streaming: bool
+    extra_body: Mapping[str, Any] | None
+    extra_headers: Mapping[str, str] | None
+
+
+class Hosted:
+    """A model behind an HTTP API; implements the Provider protocol.
+
+    Constructing one is cheap: the SDK is imported, and a client made, with the first request. The
+    caller's own client is used as it is; it is never closed or changed, and its retries are
+    switched off for each request, because the engine retries.
+
+    Thread-safe, and usable from several event loops and after a fork, as far as the caller's own
+    client is. Pickling keeps everything but keys and clients, and refuses where one was given.
+
+    Args:
+        model: The model's name at the provider.
+        client: A client of the SDK, synchronous or asynchronous; None makes one when needed.
+        base_url: Where the API is; None for what the SDK reads from the environment.
+        api_key: The key; None for what the SDK reads from the environment.
+        streaming: Whether answers are asked for piece by piece, which keeps what had come when a
+            connection breaks.
+        extra_body: What else to send; it may add to a request and replace nothing.
+        extra_headers: Headers to send beside the SDK's own.
+
+    Raises:
+        UsageError: If an argument is not usable, or a client comes with a key or a base URL.
+        UnsupportedError: If `extra_body` holds a penalty on repeated words.
+        MissingDependencyError: If the SDK that made `client` is too old.
+    """
+
+    _SERVICE: ClassVar[Service]
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        client: Any = None,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        streaming: bool = False,
+        extra_body: Mapping[str, Any] | None = None,
+        extra_headers: Mapping[str, str] | None = None,
+    ) -> None:
+        owner = type(self).__name__
+        _require_model(owner, model)
+        if client is not None:
+            _refuse_both(owner, base_url, api_key)
+            check_client(owner, client, self._SERVICE.sdk)
+        _require_url(owner, base_url)
+        _require_key(owner, api_key)
+        _require_extras(owner, extra_body, extra_headers)
+        self._model = model
+        self._client = client
+        self._given_url = base_url
+        self._has_key = api_key is not None
+        self._streaming = streaming
+        self._extra_body: JsonObject = dict(extra_body or {})
+        self._extra_headers = dict(extra_headers or {})
+        self._closed = False
+        self._own = self._make_own(base_url, api_key)
+        self._table: Capabilities | None = None
+
+    def _make_own(self, base_url: str | None, api_key: str | None) -> OwnClients:
+        sdk = self._SERVICE.sdk
+        return OwnClients(sdk, base_url=base_url, api_key=api_key, key_variables=sdk.key_variables)
+
+    def __repr__(self) -> str:
+        where = f", base_url={_without_user(self._given_url)!r}" if self._given_url else ""
+        return f"{type(self).__name__}({self._model!r}{where})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        secret = _SECRET_HEADERS & {name.lower() for name in self._extra_headers}
+        if self._client is not None or self._has_key or secret:
+            what = "client" if self._client is not None else "key"
+            raise UsageError(
+                f"{self!r} was given a {what}, which is not pickled; let it read its key from the "
+                "environment, or make the provider where it is used"
+            )
+        return (_rebuild, (type(self), self._model, self._settings()))
+
+    def _settings(self) -> dict[str, Any]:
+        """Return the keyword arguments that make an equal provider."""
+        return {
+            "base_url": self._given_url,
+            "streaming": self._streaming,
+            "extra_body": self._extra_body or None,
+            "extra_headers": self._extra_headers or None,
+        }
+
+    @property
+    def name(self) -> str:
+        """Who is asked."""
+        return self._SERVICE.name
+
+    @property
+    def model(self) -> str:
+        """The model's name as the caller gave it."""
+        return self._model
+
+    @property
+    def base_url(self) -> str:
+        """Where the API is, without credentials and without a slash at the end."""
+        url = self._own_url() if self._client is None else str(self._client.base_url)
+        return _without_user(url).rstrip("/")
+
+    @property
+    def endpoint(self) -> str:
+        """The path below the base URL that is asked."""
+        return self._SERVICE.endpoint
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What this model can do: what the table says, and what was proved of the server."""
+        if self._table is None:
+            self._table = self._look_up()
+        verdict = _verdicts.lookup(self.base_url, self.endpoint, self._model, "native")
+        return self._table if verdict is None else _with_verdict(self._table, verdict)
+
+    def _look_up(self) -> Capabilities:
+        service = self._SERVICE
+        host = urlsplit(self.base_url).hostname or ""
+        official = re.fullmatch(service.sdk.official, host) is not None
+        return capabilities_of(service.api, self._model, official=official)
+
+    def complete(self, request: ModelRequest, *, timeout_s: float | None = None) -> ModelResponse:
+        """Return the answer to `request`, asked for once.
+
+        Raises:
+            UsageError: If this provider is closed, or its client is an asynchronous one.
+            UnsupportedError: If the request has what the API has no place for.
+            MissingDependencyError: If the SDK is missing or too old.
+            ProviderError: If the provider could not be asked, or its reply is broken.
+            DeadlineExceededError: If `timeout_s` ran out.
+        """
+        exchange = self._exchange(request, timeout_s, stream=self._streaming)
+        answer: ModelResponse | None = None
+        for delta in run(self._sync_client(), exchange):
+            answer = delta.response
+        return cast("ModelResponse", answer)
+
+    async def acomplete(
+        self, request: ModelRequest, *, timeout_s: float | None = None
+    ) -> ModelResponse:
+        """Return the answer to `request`, asked for once, without blocking the event loop.
+
+        Raises:
+            UsageError: If this provider is closed, or its client is a synchronous one.
+            UnsupportedError: If the request has what the API has no place for.
+            MissingDependencyError: If the SDK is missing or too old.
+            ProviderError: If the provider could not be asked, or its reply is broken.
+            DeadlineExceededError: If `timeout_s` ran out.
+        """
+        exchange = self._exchange(request, timeout_s, stream=self._streaming)
+        answer: ModelResponse | None = None
+        async for delta in arun(await self._async_client(), exchange):
+            answer = delta.response
+        return cast("ModelResponse", answer)
+
+    def stream(
+        self, request: ModelRequest, timeout_s: float | None = None
+    ) -> Generator[Delta, None, None]:
+        """Return the answer to `request` piece by piece; the last piece has the whole answer.
+
+        Raises:
+            UsageError: If this provider is closed, or its client is an asynchronous one.
+            UnsupportedError: If the request has what the API has no place for.
+            MissingDependencyError: If the SDK is missing or too old.
+            ProviderError: While iterating, if the provider failed before any text had come.
+            DeadlineExceededError: While iterating, if `timeout_s` ran out.
+        """
+        exchange = self._exchange(request, timeout_s, stream=True)
+        return run(self._sync_client(), exchange)
+
+    async def astream(
+        self, request: ModelRequest, timeout_s: float | None = None
+    ) -> AsyncGenerator[Delta, None]:
+        """Return the answer to `request` piece by piece; the last piece has the whole answer.
+
+        Raises:
+            UsageError: If this provider is closed, or its client is a synchronous one.
+            UnsupportedError: If the request has what the API has no place for.
+            MissingDependencyError: If the SDK is missing or too old.
+            ProviderError: If the provider failed before any text had come.
+            DeadlineExceededError: If `timeout_s` ran out.
+        """
+        exchange = self._exchange(request, timeout_s, stream=True)
+        async for delta in arun(await self._async_client(), exchange):
+            yield delta
+
+    def close(self) -> None:
+        """Close the clients that this provider made; afterwards it refuses requests.
+
+        A client of the caller's stays open. Closing twice is fine.
+        """
+        self._closed = True
+        self._own.close()
+
+    async def aclose(self) -> None:
+        """Close as `close` does, and wait for what the running event loop has open."""
+        self._closed = True
+        await self._own.aclose()
+
+    def _exchange(
+        self, request: ModelRequest, timeout_s: float | None, *, stream: bool
+    ) -> Exchange:
+        budget = Budget(timeout_s)
+        if self._closed:
+            raise UsageError(f"{self!r} is closed; make a new one")
+        service, wire = self._SERVICE, self._wire_for(request)
+        post = wire.encode(request, self._model, stream)
+        return Exchange(
+            request=request,
+            post=self._extended(post),
+            wire=wire,
+            stream=stream,
+            budget=budget,
+            provider=service.name,
+            model=self._model,
+            facts={"base_url": self.base_url, "endpoint": post.path},
+            secrets=self._secrets(),
+        )
+
+    def _wire_for(self, request: ModelRequest) -> Wire:
+        """Return how `request` is asked and its answer read."""
+        return self._SERVICE.wire
+
+    def _extended(self, post: HttpRequest) -> HttpRequest:
+        if not (self._extra_body or self._extra_headers):
+            return post
+        body = _merged(post.body, self._extra_body, "")
+        return replace(post, body=body, headers={**post.headers, **self._extra_headers})
+
+    def _secrets(self) -> tuple[str, ...]:
+        client: Any = self._client
+        found: list[Any] = [
+            value for name, value in self._extra_headers.items() if name.lower() in _SECRET_HEADERS
+        ]
+        if client is None:
+            found.append(self._own.key())
+        else:
+            found += [getattr(client, name, None) for name in ("api_key", "auth_token")]
+        # A placeholder such as "none" is a word of ordinary messages too.
+        return tuple(text for text in found if isinstance(text, str) and len(text) >= 8)
+
+    def _sync_client(self) -> Any:
+        if self._client is None:
+            return self._own.sync()
+        return self._checked(asynchronous=False)
+
+    async def _async_client(self) -> Any:
+        if self._client is None:
+            return await self._own.for_loop()
+        return self._checked(asynchronous=True)
+
+    def _checked(self, *, asynchronous: bool) -> Any:
+        client: Any = self._client
+        kind = type(client).__name__
+        if is_async(client) is not asynchronous:
+            other = f"Async{kind}" if asynchronous else kind.removeprefix("Async")
+            how = "aextract and other asynchronous calls" if asynchronous else "extract"
+            raise UsageError(
+                f"{type(self).__name__} was given {kind}, with which {how} cannot work; give "
+                f"client={other}(...), or no client at all"
+            )
+        if client.is_closed():
+            raise UsageError(f"the {kind} that was given to {self!r} is closed; give an open one")
+        return client
+
+    def _own_url(self) -> str:
+        sdk = self._SERVICE.sdk
+        return self._given_url or os.environ.get(sdk.base_variable) or sdk.base_url
+
+
+def _rebuild(kind: type[Hosted], model: str, settings: dict[str, Any]) -> Hosted:
+    return kind(model, **settings)
+
+
+def _with_verdict(table: Capabilities, enforced: bool) -> Capabilities:
+    if not enforced:
+        return replace(
+            table,
+            enforcement=None,
+            dialect=None,
+            source="verify_enforcement: this server ignores the schema that it is sent",
+        )
+    if table.enforcement is not None:
+        return table
+    return replace(
+        table,
+        enforcement="native",
+        dialect="openai-strict",
+        source="verify_enforcement: this server holds its answers to the schema that it is sent",
+    )
+
+
+def _merged(body: JsonObject, extra: Mapping[str, JsonValue], at: str) -> JsonObject:
+    merged = dict(body)
+    for name, value in extra.items():
+        there: JsonValue = merged.get(name)
+        if is_object(there) and is_object(value):
+            merged[name] = _merged(there, value, f"{at}{name}.")
+        elif name in merged and there != value:
+            raise UsageError(
+                f"extra_body sets {at}{name!r}, which the request itself sets to {there!r:.80}; "
+                "use the argument for it, such as Sampling(...), or leave it out"
+            )
+        else:
+            merged[name] = value
+    return merged
+
+
+def _require_model(owner: str, model: object) -> None:
+    if not isinstance(model, str) or not model.strip():
+        raise UsageError(f"{owner}(model={model!r}): expected the name of a model")
+
+
+def _refuse_both(owner: str, base_url: str | None, api_key: str | None) -> None:
+    both = " and ".join(
+        name for name, value in (("base_url", base_url), ("api_key", api_key)) if value is not None
+    )
+    if both:
+        raise UsageError(
+            f"{owner}(client=..., {both}=...): a client has its own; give either the client or "
+            f"{both}"
+        )
+
+
+def _require_url(owner: str, base_url: object) -> None:
+    if base_url is None:
+        return
+    parts = urlsplit(base_url) if isinstance(base_url, str) else None
+    if parts is None or parts.scheme not in {"http", "https"} or not parts.hostname:
+        shown = _without_user(base_url) if isinstance(base_url, str) else base_url
+        raise UsageError(
+            f"{owner}(base_url={shown!r}): expected an address such as 'https://host/v1'"
+        )
+
+
+def _require_key(owner: str, api_key: object) -> None:
+    # The value is not shown: it may be a key with a stray character.
+    if api_key is None:
+        return
+    if not isinstance(api_key, str) or not api_key:
+        kind = "an empty string" if api_key == "" else f"a {type(api_key).__name__}"
+        raise UsageError(f"{owner}(api_key=...): expected a key, not {kind}")
+    if not api_key.isascii() or not api_key.isprintable() or " " in api_key:
+        raise UsageError(
+            f"{owner}(api_key=...): the key has a space, a line break or a character that no key "
+            "has; check how it was read"
+        )
+
+
+def _require_extras(owner: str, body: object, headers: object) -> None:
+    for name, value in (("extra_body", body), ("extra_headers", headers)):
+        if value is not None and not isinstance(value, Mapping):
+            raise UsageError(f"{owner}({name}=...): expected a dict, not {type(value).__name__}")
+    extra = cast("Mapping[str, Any]", body or {})
+    for name in _PENALTIES:
+        if name in extra:
+            raise UnsupportedError(
+                f"{owner}(extra_body={{{name!r}: ...}}): a penalty forbids repeated keys, which "
+                "JSON needs; leave it out"
+            )
+    if "stream" in extra:
+        raise UsageError(f"{owner}(extra_body={{'stream': ...}}): use streaming=True instead")
+
+
+def _without_user(url: str) -> str:
+    return re.sub(r"(?<=//)[^/@]*@", "", url)

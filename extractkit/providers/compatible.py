@@ -1,0 +1,116 @@
+"""Servers that speak OpenAI's Chat API: Ollama, vLLM, llama.cpp, LM Studio, OpenRouter and others.
+
+Neighbours: the wire is that of `openai_chat`, all else is `_hosted`. Nothing is assumed of such a
+server: many accept a schema and ignore it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+from extractkit.errors import UsageError
+from extractkit.messages import Capabilities
+from extractkit.providers._clients import OPENAI_SDK, OwnClients
+from extractkit.providers._hosted import Hosted, Service
+from extractkit.providers.openai_chat import COMPATIBLE_WIRE
+
+__all__ = ["Compatible"]
+
+_BASE_VARIABLES = ("EXTRACTKIT_BASE_URL", "OPENAI_BASE_URL")
+_KEY_VARIABLES = ("EXTRACTKIT_API_KEY", "OPENAI_API_KEY")
+
+
+class Compatible(Hosted):
+    """A model behind a server that speaks OpenAI's Chat API; implements the Provider protocol.
+
+    Args:
+        model: The model's name at the server.
+        client: A client of the SDK `openai`; None makes one when needed.
+        base_url: Where the server is, such as "http://localhost:11434/v1"; None for the
+            environment variables EXTRACTKIT_BASE_URL and OPENAI_BASE_URL, in that order.
+        api_key: The key; None for EXTRACTKIT_API_KEY, OPENAI_API_KEY, or none at all.
+        enforcement: "native" says that this server holds its answers to a schema. None believes
+            nothing until `verify_enforcement` has looked.
+        streaming: Whether answers are asked for piece by piece.
+        extra_body: What else to send; it may add to a request and replace nothing.
+        extra_headers: Headers to send beside the SDK's own.
+
+    Raises:
+        UsageError: If an argument is not usable, or nothing says where the server is.
+        UnsupportedError: If `extra_body` holds a penalty on repeated words.
+        MissingDependencyError: If the SDK that made `client` is too old.
+    """
+
+    _SERVICE = Service(
+        name="compatible",
+        api="compatible",
+        endpoint="/chat/completions",
+        sdk=OPENAI_SDK,
+        wire=COMPATIBLE_WIRE,
+    )
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        client: Any = None,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        enforcement: Literal["native"] | None = None,
+        streaming: bool = False,
+        extra_body: Mapping[str, Any] | None = None,
+        extra_headers: Mapping[str, str] | None = None,
+    ) -> None:
+        if enforcement not in {None, "native"}:
+            raise UsageError(f"Compatible(enforcement={enforcement!r}): expected 'native' or None")
+        self._enforcement = enforcement
+        super().__init__(
+            model,
+            client=client,
+            base_url=base_url,
+            api_key=api_key,
+            streaming=streaming,
+            extra_body=extra_body,
+            extra_headers=extra_headers,
+        )
+        if client is None:
+            self._own_url()
+
+    def _make_own(self, base_url: str | None, api_key: str | None) -> OwnClients:
+        return OwnClients(
+            OPENAI_SDK,
+            base_url=base_url or _from_environment(),
+            api_key=api_key,
+            key_variables=_KEY_VARIABLES,
+            fallback_key="none",
+        )
+
+    def _own_url(self) -> str:
+        url = self._given_url or _from_environment()
+        if url is None:
+            raise UsageError(
+                "Compatible(...): nothing says where the server is; give base_url=..., such as "
+                "'http://localhost:11434/v1', or set EXTRACTKIT_BASE_URL"
+            )
+        return url
+
+    def _look_up(self) -> Capabilities:
+        table = super()._look_up()
+        if self._enforcement is None:
+            return table
+        return replace(
+            table,
+            enforcement="native",
+            dialect="openai-strict",
+            source="the caller says that this server holds its answers to a schema",
+        )
+
+    def _settings(self) -> dict[str, Any]:
+        return {**super()._settings(), "enforcement": self._enforcement}
+
+
+def _from_environment() -> str | None:
+    return next((os.environ[name] for name in _BASE_VARIABLES if os.environ.get(name)), None)
