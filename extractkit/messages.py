@@ -7,7 +7,7 @@ Neighbours: `prompts` and `engine` build a ModelRequest; `providers` turn it int
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias
@@ -181,7 +181,7 @@ class ModelRequest:
     json_mode: bool = False
     sampling: Sampling = Sampling()
     top_logprobs: int | None = 5
-    continue_with: Any = None
+    continue_with: Sequence[Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,7 +280,8 @@ class ModelResponse:
         model: The model that really answered, as exactly as the provider says.
         request_id: The provider's id of the request; empty where it gives none.
         details: Facts of this answer worth keeping (engine, weights digest, seconds spent).
-        continue_with: For an answer that paused: what the next request has to bring along.
+        continue_with: For an answer that paused: what the next request has to bring along, as a
+            sequence of parts.
     """
 
     text: str
@@ -293,7 +294,7 @@ class ModelResponse:
     model: str = ""
     request_id: str = ""
     details: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    continue_with: Any = None
+    continue_with: Sequence[Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

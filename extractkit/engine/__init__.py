@@ -1,4 +1,4 @@
-"""The one flow from a question to a result, and the two drivers that carry its steps out.
+"""The flow from a question to a result, and the two drivers that carry the steps of flows out.
 
 `extract_flow` is a generator: it yields a Call and is sent the ModelResponse, or has the error
 thrown in; or it yields a Wait. It never awaits, sleeps or opens anything, and reads the clock
@@ -17,22 +17,40 @@ from extractkit.engine.conclusion import Price
 from extractkit.engine.question import Question
 from extractkit.engine.run import Run
 from extractkit.engine.steps import Call, Step, Wait
+from extractkit.engine.verification import Asked, Enforcement, Mode, verification_flow
 from extractkit.engine.watching import Watch
 from extractkit.errors import DeadlineExceededError, ExtractkitError
 from extractkit.messages import Capabilities, ModelResponse, Provider
 from extractkit.observe import Observer
 from extractkit.results import ExtractionResult
 
-__all__ = ["Call", "Flow", "Price", "Question", "Wait", "adrive", "drive", "extract_flow"]
+__all__ = [
+    "Asked",
+    "Call",
+    "Enforcement",
+    "Flow",
+    "Mode",
+    "Price",
+    "Question",
+    "Wait",
+    "adrive",
+    "drive",
+    "extract_flow",
+    "verification_flow",
+]
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 Flow: TypeAlias = Generator[Step, ModelResponse | None, ExtractionResult[T]]
 
 
 def drive(
-    flow: Flow[T], provider: Provider, *, sleep: Callable[[float], None] = time.sleep
-) -> ExtractionResult[T]:
+    flow: Generator[Step, ModelResponse | None, R],
+    provider: Provider,
+    *,
+    sleep: Callable[[float], None] = time.sleep,
+) -> R:
     """Return the result of `flow`, its calls carried out by `provider` one after the other.
 
     Raises:
@@ -52,11 +70,11 @@ def drive(
             else:
                 step = flow.send(answer)
     except StopIteration as done:
-        result: ExtractionResult[T] = done.value
+        result: R = done.value
         return result
 
 
-async def adrive(flow: Flow[T], provider: Provider) -> ExtractionResult[T]:
+async def adrive(flow: Generator[Step, ModelResponse | None, R], provider: Provider) -> R:
     """Return the result of `flow` as `drive` does, without blocking the event loop.
 
     Raises:
@@ -80,7 +98,7 @@ async def adrive(flow: Flow[T], provider: Provider) -> ExtractionResult[T]:
             else:
                 step = flow.send(answer)
     except StopIteration as done:
-        result: ExtractionResult[T] = done.value
+        result: R = done.value
         return result
     finally:
         flow.close()

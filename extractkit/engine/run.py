@@ -296,11 +296,14 @@ def _has_paused(response: ModelResponse) -> bool:
 
 def _joined(before: ModelResponse, after: ModelResponse) -> ModelResponse:
     """Return one response for an answer that paused and went on."""
+    more = after.continue_with
     return dataclasses.replace(
         after,
         text=before.text + after.text,
         tokens=(*before.tokens, *after.tokens),
+        tool_calls=(*before.tool_calls, *after.tool_calls),
         usage=before.usage + after.usage,
+        continue_with=None if more is None else (*before.continue_with, *more),
     )
 
 

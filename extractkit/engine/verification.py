@@ -28,7 +28,7 @@ from extractkit.messages import (
     Usage,
 )
 from extractkit.parsing import parse_json
-from extractkit.paths import JsonValue, is_object
+from extractkit.paths import JsonValue, is_array, is_object
 
 __all__ = ["Asked", "Enforcement", "Mode", "verification_flow"]
 
@@ -69,27 +69,17 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Enforcement:
-    """What was found out about a server.
+class Enforcement(Asked):
+    """What was found out about a server, beside who was asked and how.
 
     Attributes:
-        provider: Name of who answered, such as "compatible".
-        base_url: Where the server is; empty where it is no server.
-        endpoint: The path below it that was asked.
-        model: The model's name as the caller gave it.
-        mode: "native": a schema was sent with the request; "json_mode": any JSON was asked for.
-        enforced: Whether the answer was held to it; None where the answer does not tell.
+        enforced: Whether the answer was held to what was sent; None where it does not tell.
         reason: Why, as a sentence.
         text: The answer as it came; empty where there is none.
         usage: Tokens that this took.
         date: The day on which it was found out, as ISO 8601 writes it; empty where not given.
     """
 
-    provider: str
-    base_url: str
-    endpoint: str
-    model: str
-    mode: Mode
     enforced: bool | None
     reason: str
     text: str = ""
@@ -138,17 +128,17 @@ def verification_flow(
     except ProviderError as error:
         if error.parameter not in ("constraint", "json_mode"):
             raise
-        enforced, reason = False, f"refused aloud: {error.message}"
+        found: _Verdict = (False, f"refused aloud: {error.message}")
     else:
-        enforced, reason = _verdict(response, asked.mode, nonce)
+        found = _verdict(response, asked.mode, nonce)
     return Enforcement(
         provider=asked.provider,
         base_url=asked.base_url,
         endpoint=asked.endpoint,
         model=asked.model,
         mode=asked.mode,
-        enforced=enforced,
-        reason=reason,
+        enforced=found[0],
+        reason=found[1],
         text=response.text,
         usage=response.usage,
         date=date,
@@ -249,7 +239,8 @@ def _whole_answers(nonce: str) -> list[str]:
 
 def _read_json(text: str, shown: str) -> _Verdict | None:
     """Return what `text` proves of a mode for any JSON; None where it may be the beginning."""
-    if parse_json(text, repair=False).ok:
+    document = parse_json(text, repair=False).value
+    if is_object(document) or is_array(document):
         return True, "the answer is JSON, although a sentence was asked for"
     if text[0] in "{[":
         return None

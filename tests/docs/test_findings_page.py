@@ -13,6 +13,7 @@ def test_every_code_in_the_source_stands_on_the_page() -> None:
     written = {
         code
         for path in (ROOT / "extractkit").rglob("*.py")
+        if "providers" not in path.parts  # their codes are those of errors on the wire
         for code in re.findall(
             r"(?:code=|_note\(|_stop\()\"([a-zA-Z_]+)\"", path.read_text(encoding="utf-8")
         )

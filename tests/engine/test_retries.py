@@ -254,6 +254,7 @@ def test_an_answer_that_pauses_is_continued_within_a_bound() -> None:
     result, provider, _ = extracted([paused('{"n"'), paused(": "), "3}"])
     assert result.unwrap().n == 3
     assert provider.requests[1].continue_with == ['{"n"']
+    assert provider.requests[2].continue_with == ('{"n"', ": ")
     endless, provider, _ = extracted([paused("")] * 20)
     assert endless.status is Status.INVALID
     assert len(provider.requests) == 9
