@@ -5,10 +5,11 @@ Neighbours: `openai_chat` and `openai_responses` are the wires. Pure: this file 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import Final
 
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 
 from extractkit.errors import MalformedResponseError, ProviderError, UnsupportedError
 from extractkit.messages import (
@@ -27,6 +28,7 @@ from extractkit.providers._wire import ServerEvent, malformed
 
 __all__ = [
     "CUT",
+    "Halves",
     "failure",
     "is_withheld",
     "named_schema",
@@ -116,10 +118,45 @@ def read_event(event: ServerEvent) -> JsonObject:
     try:
         payload: JsonValue = from_json(event.data)
     except ValueError:
-        raise malformed(f"an event of the stream is no JSON: {event.data[:80]!r}") from None
+        payload = _with_halves(event.data)
     if not is_object(payload):
         raise malformed(f"an event of the stream is no object: {event.data[:80]!r}")
     return payload
+
+
+def _with_halves(data: str) -> JsonValue:
+    """Return JSON that may hold half a surrogate pair, which the fast parser does not take.
+
+    Servers that count in UTF-16 cut a character in two and give each event one half.
+    """
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        raise malformed(f"an event of the stream is no JSON: {data[:80]!r}") from None
+
+
+class Halves:
+    """Puts characters together whose halves come in two deltas; a half that stays is U+FFFD."""
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def feed(self, text: str) -> str:
+        """Return `text`, behind what was held back, up to a half whose other one may come."""
+        if text.isascii() and not self._held:
+            return text
+        text = self._held + text
+        self._held = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
+        return _whole(text.removesuffix(self._held))
+
+    def close(self) -> str:
+        """Return what is left of a half whose other one did not come."""
+        held, self._held = self._held, ""
+        return _whole(held)
+
+
+def _whole(text: str) -> str:
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def objects(value: JsonValue) -> list[JsonObject]:
@@ -146,7 +183,7 @@ def read_text(value: JsonValue) -> str:
 def read_call(id: JsonValue, name: JsonValue, arguments: JsonValue) -> RawToolCall:
     """Return one call; arguments that some servers give as an object are written as JSON."""
     if not isinstance(arguments, str):
-        arguments = "" if arguments is None else to_json(arguments).decode()
+        arguments = "" if arguments is None else json.dumps(arguments, separators=(",", ":"))
     return RawToolCall(id=read_text(id), name=read_text(name), arguments=arguments)
 
 

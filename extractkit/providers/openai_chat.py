@@ -17,6 +17,7 @@ from extractkit.providers._clients import OPENAI_SDK
 from extractkit.providers._hosted import Hosted, Service
 from extractkit.providers._openai import (
     CUT,
+    Halves,
     failure,
     is_withheld,
     named_schema,
@@ -243,6 +244,7 @@ class _Answer:
         self._has_end = False
         self._model = ""
         self._text: list[str] = []
+        self._halves = Halves()
         self._refusal: list[str] = []
         self._logprobs: list[JsonValue] = []
         self.name(body)
@@ -278,7 +280,7 @@ class _Answer:
 
     def add(self, message: JsonObject) -> str:
         """Take text and refusal of a message or a delta; return the text."""
-        text = self._text_of(message.get("content"))
+        text = self._halves.feed(self._text_of(message.get("content")))
         if text:
             self._text.append(text)
         self._refusal.append(read_text(message.get("refusal")))
@@ -314,7 +316,7 @@ class _Answer:
         Raises:
             MalformedResponseError: If its tokens are not what the API promises.
         """
-        text = "".join(self._text)
+        text = "".join(self._text) + self._halves.close()
         refusal = "".join(self._refusal) or None
         calls, notes = self.calls.close()
         self.details.update(notes)

@@ -17,6 +17,7 @@ from extractkit.providers._clients import OPENAI_SDK
 from extractkit.providers._hosted import Hosted, Service
 from extractkit.providers._openai import (
     CUT,
+    Halves,
     failure,
     is_withheld,
     named_schema,
@@ -232,7 +233,7 @@ class Decoder:
     def _feed_item(self, kind: str, payload: JsonObject) -> str:
         index: JsonValue = payload.get("output_index")
         if not isinstance(index, int):
-            return ""
+            return ""  # about the whole answer, such as "response.queued"
         item = self._items.setdefault(index, _Item())
         found: JsonValue = payload.get("item")
         if is_object(found):
@@ -299,6 +300,7 @@ class _Item:
             part = self._parts.setdefault(
                 index if isinstance(index, int) else 0, _Part(_PART_OF[kind])
             )
+            delta = part.halves.feed(delta)
             part.pieces.append(delta)
             part.logprobs.extend(objects(payload.get("logprobs")))
             is_answer = kind == _TEXT and self._item.get("phase") != "commentary"
@@ -326,10 +328,12 @@ class _Part:
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self.pieces: list[str] = []
+        self.halves = Halves()
         self.logprobs: list[JsonObject] = []
 
     def read(self) -> JsonObject:
         key = "refusal" if self.kind == "refusal" else "text"
+        self.pieces.append(self.halves.close())
         return {"type": self.kind, key: "".join(self.pieces), "logprobs": self.logprobs}
 
 

@@ -698,6 +698,15 @@ def test_other_choices_of_a_stream_are_counted_and_not_mixed_in() -> None:
     assert (response.text, response.details["choices"]) == ("one", 2)
 
 
+def test_a_character_can_be_split_between_events() -> None:
+    decoder = Decoder()
+    halves = ['{"a": "\ud83d', "\ude00", 'é"}', "\ud83d"]
+    given = [decoder.feed(_event(_chunk({"content": half}))) for half in halves]
+    assert given == ['{"a": "', "😀", 'é"}', ""]
+    decoder.feed(_event(_chunk(finish="stop")))
+    assert decoder.close().text == '{"a": "😀é"}\N{REPLACEMENT CHARACTER}'
+
+
 def test_a_choice_without_a_delta_adds_nothing() -> None:
     bare = {"choices": [{"finish_reason": "stop"}]}
     assert _stream(_chunk({"content": "4"}), bare, "[DONE]").text == "4"

@@ -445,6 +445,15 @@ def test_a_cut_refusal_is_still_one() -> None:
     assert (response.stop, response.stop_detail) == (StopReason.REFUSAL, _CUT)
 
 
+def test_a_character_can_be_split_between_events() -> None:
+    response = _stream(_CREATED, _delta("\ud83d"), _delta("\ude00"), _delta("\ud83d"), _end())
+    assert response.text == "😀\N{REPLACEMENT CHARACTER}"
+
+
+def test_an_event_about_the_whole_answer_adds_nothing() -> None:
+    assert Decoder().feed(_event({"type": "response.something.new", "sequence_number": 1})) == ""
+
+
 def test_an_empty_stream_is_cut() -> None:
     response = _stream()
     assert (response.stop, response.text) == (StopReason.LENGTH, "")
