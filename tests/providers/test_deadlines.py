@@ -1,0 +1,172 @@
+"""One deadline for the whole call, and a cancellation that is obeyed at once: case 044."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from extractkit import Retry, Status, aextract
+from extractkit.errors import DeadlineExceededError, RateLimitError
+from tests.providers.network import EVERY_WAY, ONE_WAY_PER_SDK, Way, clean
+from tests.providers.stage import TEXT, Box
+from tests.server.answers import Answer
+from tests.server.loopback import Loopback
+from tests.server.script import Reply, error_reply, every
+
+_LIMIT_S = 0.3
+_GRACE_S = 0.3
+_ASYNC = pytest.mark.parametrize("way", [w for w in EVERY_WAY if w.driver == "async"], ids=str)
+
+
+@pytest.fixture
+def server() -> Iterator[Loopback]:
+    with Loopback() as running:
+        yield running
+
+
+def _slow(way: Way, kind: str) -> Reply:
+    reply = clean(way)
+    if kind == "no headers":
+        return reply.but(wait_s=30)
+    if kind == "headers byte by byte":
+        return reply.but(head_pause_s=0.05)
+    if kind == "body byte by byte":
+        return reply.but(cuts=every(1, reply.body), pause_s=0.05)
+    assert kind == "a body that stops"
+    return reply.but(cuts=(len(reply.body) // 2,), pause_s=30)
+
+
+@pytest.mark.parametrize(
+    "kind", ["no headers", "headers byte by byte", "body byte by byte", "a body that stops"]
+)
+@pytest.mark.parametrize("way", ONE_WAY_PER_SDK, ids=str)
+def test_a_slow_answer_ends_at_the_deadline(server: Loopback, way: Way, kind: str) -> None:
+    """Every byte that comes would start a read timeout anew; the deadline counts all of them."""
+    server.play(_slow(way, kind))
+    provider = way.provider(server)
+    way_out = way.ask(provider, timeout_s=_LIMIT_S, retry=Retry(answers=5, transport=5))
+    assert isinstance(way_out.error, DeadlineExceededError), way_out
+    assert way_out.error.timeout_s == _LIMIT_S
+    assert way_out.seconds <= _LIMIT_S + _GRACE_S
+    assert len(server.requests) == 1
+    server.settle()
+    assert server.requests[0].left, "the connection was left open"
+    provider.close()
+
+
+@pytest.mark.parametrize("way", [w for w in EVERY_WAY if w.path.mode == "stream"], ids=str)
+def test_a_stream_of_keep_alives_ends_at_the_deadline(server: Loopback, way: Way) -> None:
+    reply = clean(way)
+    first = reply.body.index(b"\n\n") + 2
+    body = reply.body[:first] + b": keep-alive\n\n" * 500
+    cuts = tuple(range(first, len(body), len(b": keep-alive\n\n")))
+    server.play(reply.but(body=body, cuts=cuts, pause_s=0.02))
+    asked = way.ask(way.provider(server), timeout_s=_LIMIT_S)
+    assert isinstance(asked.error, DeadlineExceededError), asked
+    assert asked.seconds <= _LIMIT_S + _GRACE_S
+
+
+@pytest.mark.parametrize("way", ONE_WAY_PER_SDK, ids=str)
+def test_the_deadline_counts_over_all_attempts(server: Loopback, way: Way) -> None:
+    """Case 044.4: the answers that came are kept, with their usage."""
+    first = way.reply(Answer(text='{"owner":1}'), wait_s=0.2)
+    server.play(first, way.reply(Answer(text='{"owner":2}'), wait_s=0.25))
+    asked = way.ask(way.provider(server), timeout_s=0.35, retry=Retry(answers=5, transport=5))
+    assert asked.seconds <= 0.35 + _GRACE_S
+    assert asked.result is not None, asked.error
+    assert asked.result.status is Status.INVALID
+    assert len(asked.result.attempts) == 1
+    assert asked.result.usage.output_tokens == 7
+    assert "time" in asked.result.findings[-1].message
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("way", ONE_WAY_PER_SDK, ids=str)
+def test_the_deadline_counts_over_failed_requests(server: Loopback, way: Way) -> None:
+    server.play(error_reply(503, headers={"retry-after-ms": "100"}))
+    asked = way.ask(way.provider(server), timeout_s=0.35, retry=Retry(transport=100))
+    assert asked.error is not None
+    assert asked.seconds <= 0.35 + _GRACE_S
+    assert 2 <= len(server.requests) <= 4
+
+
+@_ASYNC
+def test_a_timeout_around_the_call_ends_it_at_once(server: Loopback, way: Way) -> None:
+    """Case 044.1: one request, and nothing goes on behind the caller's back."""
+    server.play(clean(way, wait_s=30))
+    provider = way.provider(server)
+    began = time.monotonic()
+    with pytest.raises(TimeoutError):
+        asyncio.run(
+            asyncio.wait_for(aextract(Box, TEXT, model=provider, retry=Retry(answers=5)), 0.1)
+        )
+    assert time.monotonic() - began < 0.5
+    _one_request_that_was_left(server)
+
+
+@pytest.mark.parametrize("place", ["before the headers", "in the body", "in a wait"])
+@_ASYNC
+def test_a_cancelled_task_is_cancelled(server: Loopback, way: Way, place: str) -> None:
+    """Case 044.2: cancellation is an order of the caller, and never tried again."""
+    reply = clean(way)
+    server.play(
+        {
+            "before the headers": reply.but(wait_s=30),
+            "in the body": reply.but(cuts=(len(reply.body) // 2,), pause_s=30),
+            "in a wait": error_reply(429, headers={"retry-after": "30"}),
+        }[place]
+    )
+    seconds = asyncio.run(_cancel_soon(server, way.provider(server)))
+    assert seconds < 0.3
+    if place == "in a wait":
+        assert len(server.requests) == 1
+    else:
+        _one_request_that_was_left(server)
+
+
+async def _cancel_soon(server: Loopback, provider: Any) -> float:
+    options: dict[str, Any] = {"retry": Retry(answers=5, transport=5), "model": provider}
+    task = asyncio.create_task(aextract(Box, TEXT, **options))
+    while not server.requests:
+        await asyncio.sleep(0.005)
+    await asyncio.sleep(0.05)
+    began = time.monotonic()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert task.cancelled()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    return time.monotonic() - began
+
+
+def _one_request_that_was_left(server: Loopback) -> None:
+    server.settle()
+    time.sleep(0.05)
+    assert len(server.requests) == 1
+    assert server.requests[0].left
+
+
+@_ASYNC
+def test_a_provider_serves_on_after_a_cancelled_call(server: Loopback, way: Way) -> None:
+    provider = way.provider(server)
+
+    async def cancelled_and_again() -> Box | None:
+        server.play(clean(way, wait_s=30))
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(aextract(Box, TEXT, model=provider), 0.05)
+        server.play(clean(way))
+        return (await aextract(Box, TEXT, model=provider)).value
+
+    assert asyncio.run(cancelled_and_again()) == Box(owner="Ida", parts=["bolt"])
+
+
+def test_a_deadline_in_a_wait_is_told_with_what_failed(server: Loopback) -> None:
+    way = EVERY_WAY[0]
+    server.play(error_reply(429, headers={"retry-after-ms": "200"}))
+    asked = way.ask(way.provider(server), timeout_s=0.3, retry=Retry(transport=9))
+    assert isinstance(asked.error, RateLimitError | DeadlineExceededError)
+    assert asked.seconds <= 0.3 + _GRACE_S
