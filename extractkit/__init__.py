@@ -12,7 +12,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from extractkit.api import Extractor, aextract, extract
+    from extractkit.api import (
+        Extractor,
+        aextract,
+        averify_enforcement,
+        extract,
+        verify_enforcement,
+    )
+    from extractkit.engine import Enforcement
     from extractkit.fields import UNKNOWN, Grounded, Inferred, Reasoning, Unknown, Verbatim
     from extractkit.messages import Sampling
     from extractkit.results import (
@@ -36,6 +43,7 @@ __all__ = [
     "UNKNOWN",
     "Confidence",
     "Decoding",
+    "Enforcement",
     "Example",
     "ExtractionResult",
     "Extractor",
@@ -56,13 +64,16 @@ __all__ = [
     "Validity",
     "Verbatim",
     "aextract",
+    "averify_enforcement",
     "compile_schema",
     "extract",
     "lint",
+    "verify_enforcement",
 ]
 
 _HOME = {
-    "api": ("Extractor", "aextract", "extract"),
+    "api": ("Extractor", "aextract", "averify_enforcement", "extract", "verify_enforcement"),
+    "engine": ("Enforcement",),
     "fields": ("UNKNOWN", "Grounded", "Inferred", "Reasoning", "Unknown", "Verbatim"),
     "messages": ("Sampling",),
     "results": (

@@ -32,6 +32,7 @@ __all__ = [
     "Mode",
     "Price",
     "Question",
+    "Step",
     "Wait",
     "adrive",
     "drive",
