@@ -72,7 +72,7 @@ def build(
         top_logprobs: How many alternatives to record for each token, or None.
     """
     reminder = _reminder(compiled.schema)
-    system = _system(compiled.schema, instructions) + _not_shown(compiled.schema, examples)
+    system = _system(_form(compiled), instructions) + _not_shown(compiled.schema, examples)
     turns = [Message(role="system", content=system)]
     for example_text, answer in examples:
         turns.append(Message(role="user", content=f"{fence(example_text)}\n{reminder}"))
@@ -143,8 +143,15 @@ def fence(text: str) -> str:
     return f"<{name}>\n{text}\n</{name}>"
 
 
-def _system(schema: Mapping[str, Any], instructions: str | None) -> str:
-    form = outline(schema)
+def _form(compiled: CompiledSchema) -> str:
+    """Return the outline of a schema, written once."""
+    form: str | None = compiled.prepared.get(__name__)
+    if form is None:
+        form = compiled.prepared[__name__] = outline(compiled.schema)
+    return form
+
+
+def _system(form: str, instructions: str | None) -> str:
     return _SYSTEM.format(
         instructions=f"{instructions.strip()}\n" if instructions and instructions.strip() else "",
         outline=form,
