@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from extractkit.errors import AuthenticationError, MissingDependencyError, UsageError
-from extractkit.providers._watchdog import watch_failure
+from extractkit.providers._bounded import bound
 
 __all__ = ["ANTHROPIC_SDK", "OPENAI_SDK", "OwnClients", "Sdk", "check_client", "is_async"]
 
@@ -174,7 +174,8 @@ class OwnClients:
         self._leave_parent()
         with self._lock:
             if self._sync is None:
-                http = self._http("DefaultHttpxClient", event_hooks={"response": [watch_failure]})
+                http = self._http("DefaultHttpxClient")
+                bound(http)
                 self._sync = self._make(self._sdk.sync, http)
                 # An object that is dropped without close() must not leave its connections open.
                 weakref.finalize(self, _close_here, http, self._process).atexit = False
@@ -227,14 +228,14 @@ class OwnClients:
         _of_parents.append((self._sync, self._by_loop))
         self._start_empty()
 
-    def _http(self, name: str, **options: Any) -> Any:
+    def _http(self, name: str) -> Any:
         self._require_key()
         module = load(self._sdk)
         import httpx2
 
         # The SDKs keep 100 idle connections of 1000; above that, each call would connect anew.
         limits = httpx2.Limits(max_connections=1000, max_keepalive_connections=1000)
-        return getattr(module, name)(limits=limits, **options)
+        return getattr(module, name)(limits=limits)
 
     def _make(self, name: str, http: Any) -> Any:
         options: dict[str, Any] = {"max_retries": 0, "http_client": http}

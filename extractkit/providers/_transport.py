@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from extractkit.errors import BadRequestError, ConnectError, RequestTimeoutError
 from extractkit.messages import Delta
+from extractkit.providers._bounded import ending_at
 from extractkit.providers._exchange import Exchange
 from extractkit.providers._watchdog import Watch
 
@@ -30,7 +31,7 @@ def run(client: Any, exchange: Exchange) -> Generator[Delta, None, None]:
     watch = Watch(exchange.budget.end)
     try:
         with exchange.translated():
-            with watch.sending():
+            with ending_at(exchange.budget.end):
                 response = client.post(**exchange.arguments(client))
             try:
                 watch.over(response)

@@ -1,9 +1,9 @@
 """Ends a blocking read when the time of its call is over.
 
-Neighbours: `_transport` puts a response under watch while it is read. A read waits as long as the
-request said when it was sent, and each piece that trickles in begins that wait anew; so one thread
-of this process shuts the connection down at the moment that counts. Asynchronous calls are
-cancelled instead.
+Neighbours: `_transport` puts a response under watch while it is read through a synchronous client.
+A read waits as long as the request said when it was sent, and each piece that trickles in begins
+that wait anew; so one thread of this process shuts the connection down at the moment that counts.
+Our own clients know better (`_bounded`), asynchronous calls are cancelled.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Generator
 from typing import Any
 
-__all__ = ["Watch", "watch_failure"]
+__all__ = ["Watch"]
 
 
 class _Watchdog:
@@ -59,7 +58,6 @@ class _Watchdog:
 
 
 _watchdog = _Watchdog()
-_calls = threading.local()
 
 
 def _start_anew() -> None:
@@ -72,40 +70,26 @@ os.register_at_fork(after_in_child=_start_anew)
 
 
 class Watch:
-    """One call's watch; `end` is on the monotonic clock, None for no limit."""
+    """One call's watch over the connection that its answer is read from.
+
+    Args:
+        end: When the call ends, on the monotonic clock; None for no limit.
+    """
 
     def __init__(self, end: float | None) -> None:
         self._end = end
-        self._numbers: list[int] = []
+        self._number: int | None = None
 
     def over(self, response: Any) -> None:
-        """Watch the connection that `response` is read from, where it has one of its own."""
+        """Watch the connection of `response`, where it has one of its own."""
         sock = _socket_of(response)
         if self._end is not None and sock is not None:
-            self._numbers.append(_watchdog.add(sock, self._end))
+            self._number = _watchdog.add(sock, self._end)
 
     def stop(self) -> None:
         """Leave the connection alone."""
-        for number in self._numbers:
-            _watchdog.forget(number)
-        self._numbers.clear()
-
-    @contextlib.contextmanager
-    def sending(self) -> Generator[None, None, None]:
-        """While the block lasts, `watch_failure` in this thread means this call."""
-        outer: Watch | None = getattr(_calls, "watch", None)
-        _calls.watch = self
-        try:
-            yield
-        finally:
-            _calls.watch = outer
-
-
-def watch_failure(response: Any) -> None:
-    """Watch a response that is a failure; a hook of our own clients, whose SDK reads it at once."""
-    watch: Watch | None = getattr(_calls, "watch", None)
-    if watch is not None and response.is_error:
-        watch.over(response)
+        if self._number is not None:
+            _watchdog.forget(self._number)
 
 
 def _socket_of(response: Any) -> socket.socket | None:
