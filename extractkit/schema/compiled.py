@@ -17,6 +17,7 @@ from extractkit.schema.convert import Fault, Lifter
 from extractkit.schema.dialects import Dialect
 from extractkit.schema.dumped import document_of
 from extractkit.schema.explain import Explanation, explain
+from extractkit.schema.given import require_plain, too_deep
 from extractkit.schema.nodes import SchemaTree
 from extractkit.schema.report import Rewritten, Unenforced
 
@@ -85,21 +86,35 @@ class CompiledSchema:
             value: Plain JSON that fits `user_schema`. It is not changed.
 
         Raises:
-            SchemaError: If a part of it has no place there, such as a key that is not declared
-                or a level of recursion that is not sent; the pointer names it.
+            SchemaError: If it is no plain JSON (an instance, a key that is no text, NaN), or a
+                part of it has no place there, such as a key that is not declared or a level of
+                recursion that is not sent, or a key that is asked for is missing; the pointer
+                names it.
         """
         try:
+            require_plain(value)
             return convert.lower(value, self.lowered, self.lifter)
         except convert.RefusedError as exc:
-            place = exc.pointer or "(root)"
             raise SchemaError(
-                f"{place}: this value cannot be sent to {self.dialect}: {exc.why}",
+                f"{exc.pointer or '(root)'}: this value cannot be sent to {self.dialect}: "
+                f"{self._reason(exc, value)}",
                 pointer=exc.pointer,
             ) from None
         except RecursionError:
             raise SchemaError(
-                "(root): the value is nested too deeply to be sent", pointer=""
+                "(root): the value is nested too deeply to be sent, or holds itself; flatten it",
+                pointer="",
             ) from None
+
+    def _reason(self, refusal: convert.RefusedError, value: JsonValue) -> str:
+        levels = self.table.recursion
+        place = None if levels is None else too_deep(value, self.tree, levels)
+        if place is None or not f"{place}/".startswith(f"{refusal.pointer}/"):
+            return refusal.why
+        return (
+            f"recursion is sent to {levels} levels only, and it goes deeper; cut it off there, or "
+            "extract its inner parts one after the other"
+        )
 
     def lift(self, document: JsonValue) -> JsonValue:
         """Return an answer to `schema` in the user's form; `lift(lower(v)) == v`.

@@ -7,7 +7,7 @@ back as they are, uncopied. `Lifter` is made once per schema and keeps one funct
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -363,7 +363,7 @@ class _Lowerer:
         except ValueError as exc:
             raise RefusedError(_pointer(at), str(exc)) from None
         if type_of(value) not in json_types(node, self._tree):
-            raise RefusedError(_pointer(at), f"found {_TYPES[type_of(value)]}, which it cannot be")
+            raise RefusedError(_pointer(at), _of_wrong_type(value, json_types(node, self._tree)))
         if isinstance(node, ObjectNode) and is_object(value):
             return self._object(node, value, at)
         if isinstance(node, ArrayNode) and is_array(value):
@@ -372,7 +372,7 @@ class _Lowerer:
 
     def _list(self, node: ArrayNode, value: list[JsonValue], at: _Place) -> JsonValue:
         if node.max_items is not None and len(value) > node.max_items:
-            why = f"it has {len(value)} elements, and at most {node.max_items} can be sent"
+            why = f"it has {len(value)} elements, at most {node.max_items} can be sent; shorten it"
             raise RefusedError(_pointer(at), why)
         return [
             self.of(part, item, _step(node, at, index, value))
@@ -390,8 +390,13 @@ class _Lowerer:
             if key not in lowered:
                 part, place = _of_key(node, key), _step(node, at, key, value)
                 if isinstance(part, NeverNode):
-                    raise RefusedError(_pointer(place), "the schema that is sent has no such key")
+                    why = "the schema that is sent has no such key; leave it out, or declare it"
+                    raise RefusedError(_pointer(place), why)
                 lowered[key] = self.of(part, item, place)
+        for prop in node.properties:
+            if prop.required and prop.name not in lowered:
+                why = "it is missing, and the schema that is sent asks for it; give it"
+                raise RefusedError(_pointer(_step(node, at, prop.name, value)), why)
         return lowered
 
     def _branch(self, node: UnionNode, value: JsonValue, at: _Place) -> JsonValue:
@@ -419,8 +424,9 @@ class _Lowerer:
         if len(refusals) == 1:
             raise refusals[0]
         reasons = dict.fromkeys(f"{exc.pointer or '(root)'}: {exc.why}" for exc in refusals)
-        told = f" ({'; '.join(reasons)})" if reasons else ""
-        raise RefusedError(_pointer(at), f"it fits none of the alternatives that are sent{told}")
+        told = f" ({' / '.join(reasons)})" if reasons else ""
+        why = f"it fits none of the alternatives that are sent{told}; give a value of one of them"
+        raise RefusedError(_pointer(at), why)
 
     def _back(self, node: Node, candidate: JsonValue) -> JsonValue:
         lift = self._lifter.of(node)
@@ -444,6 +450,12 @@ class _Lowerer:
         if isinstance(node, UnionNode):
             return any(self._has_ways(branch) for branch in node.branches)
         return bool(node.ways)
+
+
+def _of_wrong_type(value: JsonValue, types: Collection[str]) -> str:
+    wanted = " or ".join(words for name, words in _TYPES.items() if name in types)
+    advice = f"give {wanted}" if wanted else "nothing can stand here; leave it out"
+    return f"found {_TYPES[type_of(value)]}, which it cannot be; {advice}"
 
 
 def _is_respelled(back: JsonValue, value: JsonValue) -> bool:

@@ -25,7 +25,7 @@ from extractkit.schema.nodes import (
     walk_nodes,
 )
 
-__all__ = ["Unrolled", "unroll"]
+__all__ = ["Unrolled", "groups_of", "unroll"]
 
 _MOST_COPIES: Final = 256
 
@@ -51,7 +51,7 @@ class Unrolled:
 
 def unroll(tree: SchemaTree, depth: int) -> Unrolled:
     """Return `tree` with at most `depth` levels of each recursive definition."""
-    groups = _groups(tree)
+    groups = groups_of(tree)
     work = _Work(tree=tree, depth=depth)
     for group in groups:
         work.add(group)
@@ -68,7 +68,7 @@ def unroll(tree: SchemaTree, depth: int) -> Unrolled:
     )
 
 
-def _groups(tree: SchemaTree) -> list[list[str]]:
+def groups_of(tree: SchemaTree) -> list[list[str]]:
     """Return the sets of definitions that lead to each other, each in the tree's order."""
     ahead = {
         name: {part.name for part in walk_nodes(node) if isinstance(part, RefNode)}

@@ -68,7 +68,7 @@ class Labels(Way):
             if json_key(json.loads(text)) == wanted:
                 return label
             if value == label:
-                raise ValueError("this text stands for another value")
+                raise ValueError("this text stands for another value; give one of the choices")
         return value
 
     def lift(self, value: JsonValue, told: list[str]) -> JsonValue:
@@ -97,7 +97,7 @@ class Spelling(Way):
             ValueError: If it is a declared text in another spelling.
         """
         if isinstance(value, str) and self.texts.get(value.casefold(), value) != value:
-            raise ValueError(f"expected the spelling {self.texts[value.casefold()]!r}")
+            raise ValueError(f"found {value!r:.60}; write it as {self.texts[value.casefold()]!r}")
         return value
 
     def lift(self, value: JsonValue, told: list[str]) -> JsonValue:

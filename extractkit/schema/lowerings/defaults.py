@@ -62,7 +62,7 @@ class NullIsAbsent(Way):
             return value
         for name in self.names:
             if name in value and value[name] is None:
-                raise ValueError(f"{name!r} is null, which is none of its values")
+                raise ValueError(f"{name!r} is null, which is none of its values; leave it out")
         return {**value, **{name: None for name in self.names if name not in value}}
 
     def lift(self, value: JsonValue, told: list[str]) -> JsonValue:

@@ -59,10 +59,12 @@ class Entries(Way):
             ValueError: If it is no object, or a key fits none of the patterns.
         """
         if not is_object(value):
-            raise ValueError("it is no object")
+            raise ValueError("it is no object; give an object")
         for key in value:
             if self.patterns and not any(is_found(pattern, key) for pattern in self.patterns):
-                raise ValueError(f"the schema that is sent has no such key as {key!r}")
+                raise ValueError(
+                    f"the schema that is sent has no such key as {key!r:.60}; leave it out"
+                )
         return [{_KEY: key, _VALUE: item} for key, item in value.items()]
 
     def lift(self, value: JsonValue, told: list[str]) -> JsonValue:

@@ -52,7 +52,9 @@ class Renamed(Way):
             return value
         for name in self.names:
             if name in value:
-                raise ValueError(f"the key {name!r} is not declared, and stands for another one")
+                raise ValueError(
+                    f"the key {name!r} is not declared, and stands for another one; leave it out"
+                )
         sent = {key: name for name, key in self.names.items()}
         return {sent.get(key, key): item for key, item in value.items()}
 

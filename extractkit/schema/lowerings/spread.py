@@ -57,7 +57,7 @@ class Listed(InPlace):
             ValueError: If this is the alternative null, and the value is another one.
         """
         if self.name is None and value is not None:
-            raise ValueError("it is not null")
+            raise ValueError("it is not null; give null")
         return {name: [value] if name == self.name else [] for name in self.names}
 
     def lift(self, value: JsonValue, told: list[str]) -> JsonValue:

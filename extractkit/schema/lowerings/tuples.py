@@ -60,9 +60,11 @@ class Positions(Way):
             ValueError: If it is no list, or has more elements than positions.
         """
         if not is_array(value):
-            raise ValueError("it is no list")
+            raise ValueError("it is no list; give a list")
         if len(value) > self.count and not self.has_rest:
-            raise ValueError(f"it has {len(value)} elements, at most {self.count} can be")
+            raise ValueError(
+                f"it has {len(value)} elements, at most {self.count} can be; shorten it"
+            )
         lowered: JsonObject = {str(i): item for i, item in enumerate(value[: self.count])}
         if self.has_rest:
             lowered[_REST] = value[self.count :]
@@ -128,7 +130,7 @@ class Empty(Way):
             ValueError: If it is anything else.
         """
         if value != []:
-            raise ValueError("only an empty list can be sent here")
+            raise ValueError("only an empty list can be sent here; leave its elements out")
         return None
 
     def lift(self, value: JsonValue, told: list[str]) -> JsonValue:
