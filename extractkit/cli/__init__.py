@@ -1,8 +1,8 @@
 """The command line: arguments in, rooms called, exit code out.
 
-Neighbours: one file per command (`_extract`, `_demo`, `_pull`, `_schema`, `_lint`), `_render`
-shows results to people. Nothing is decided here that the library could decide. Exit codes: 0 ok,
-1 the result is not ok, 2 usage, 3 provider, network or output, 130 interrupted.
+Neighbours: one file per command (`_extract`, `_demo`, `_pull`, `_schema`, `_lint`, `_verify`),
+`_render` shows results to people. Nothing is decided here that the library could decide. Exit
+codes: 0 ok, 1 the result is not ok, 2 usage, 3 provider, network or output, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -69,9 +69,16 @@ def _require_output() -> None:
 
 def _commands() -> tuple[Command, ...]:
     """Return every command, in the order in which help lists them."""
-    from extractkit.cli import _demo, _extract, _lint, _pull, _schema
+    from extractkit.cli import _demo, _extract, _lint, _pull, _schema, _verify
 
-    return (_extract.COMMAND, _demo.COMMAND, _pull.COMMAND, _schema.COMMAND, _lint.COMMAND)
+    return (
+        _extract.COMMAND,
+        _demo.COMMAND,
+        _pull.COMMAND,
+        _schema.COMMAND,
+        _lint.COMMAND,
+        _verify.COMMAND,
+    )
 
 
 def _run(arguments: list[str]) -> int:

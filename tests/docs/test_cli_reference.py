@@ -15,7 +15,7 @@ _HELP = {
 }
 
 
-@pytest.mark.parametrize("command", ["", "extract", "demo", "pull", "lint"])
+@pytest.mark.parametrize("command", ["", "extract", "demo", "pull", "lint", "verify"])
 def test_the_reference_shows_the_help_of_each_command(
     command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
