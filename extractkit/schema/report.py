@@ -17,7 +17,9 @@ class Unenforced:
     Attributes:
         pointer: The place in the user's document; `*` is every list position or map key.
         keyword: The JSON Schema keyword, or Pydantic's name for what JSON Schema cannot say
-            (past, ge of a date, allowed_schemes), or "uniqueKeys" for maps whose keys can repeat.
+            (past, ge of a date, allowed_schemes). Of what only the form that is sent can get
+            wrong: "uniqueKeys" (a key of a map that repeats), "prefixItems" (a gap between
+            positions), "contentMediaType" (a text that should be JSON).
         why: The reason, as a sentence without a full stop.
     """
 

@@ -236,6 +236,21 @@ def test_untyped_places_are_json_texts_and_what_is_none_is_told() -> None:
         assert compiled.lift({"anything": text}) == {"anything": text}
 
 
+@pytest.mark.parametrize("dialect", HOSTED)
+@pytest.mark.parametrize(
+    ("target", "pointer"),
+    [(Any, ""), (list[Any], "/*"), (dict[str, object], "/*"), ({}, ""), (Any | None, "")],
+)
+def test_that_a_text_may_be_no_json_is_told_before(dialect: str, target: Any, pointer: str) -> None:
+    compiled = compile_schema(target, dialect)
+    assert (pointer, "contentMediaType") in [
+        (lost.pointer, lost.keyword) for lost in compiled.unenforced
+    ]
+    places = {place.pointer: place for place in compiled.explain().places}
+    assert places[pointer].outcome == "checked after"
+    assert "contentMediaType" not in str(compile_schema(target, "llguidance").unenforced)
+
+
 class Contact(TypedDict):
     name: str
     nick: NotRequired[str]

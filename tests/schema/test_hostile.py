@@ -296,7 +296,7 @@ def test_alternatives_that_multiply_inside_all_of_are_told_instead(
 @pytest.mark.parametrize("dialect", sorted({*DIALECTS} - {"json-schema"}))
 def test_unions_below_each_other_multiply_up_to_a_limit(dialect: str) -> None:
     schema: Any = {"type": "string"}
-    for _ in range(4):
+    for _ in range(3):
         objects = [
             {"type": "object", "properties": {"p": schema, name: {"type": "string"}}}
             for name in "ab"
@@ -305,7 +305,7 @@ def test_unions_below_each_other_multiply_up_to_a_limit(dialect: str) -> None:
     began = time.perf_counter()
     compiled = compile_schema(schema, dialect)
     assert time.perf_counter() - began < SECONDS
-    assert len(compiled.encoded) < 300_000
+    assert len(compiled.encoded) < 100_000
 
 
 def test_few_alternatives_inside_all_of_are_merged() -> None:

@@ -5,7 +5,8 @@
 | a place of any type | a string that holds JSON | the value of that JSON |
 | alternatives of which one is any type | the same: the others say nothing more | the same |
 
-Only untyped places are sent this way; what has a type keeps it.
+Only untyped places are sent this way; what has a type keeps it. The target holds such a place to
+a text only: that is told as "contentMediaType" before, and of an answer as a fault.
 """
 
 from __future__ import annotations
@@ -70,6 +71,7 @@ def lower(node: AnyNode | UnionNode, scope: Scope) -> Node:
     if isinstance(node, UnionNode) and not any(_is_any(branch) for branch in node.branches):
         return node
     scope.change(node, "a place of any type", "a string that holds JSON")
+    scope.lose(node, "contentMediaType", "the text may be no JSON; that is a fault")
     text = stand_in(StringNode(ways=(*node.ways, JsonText())), node)
     return replace(text, description=f"{node.description} (JSON text)".strip())
 
