@@ -139,7 +139,7 @@ def verification_flow(
         mode=asked.mode,
         enforced=found[0],
         reason=found[1],
-        text=response.text,
+        text=response.text or _beside(response),
         usage=response.usage,
         date=date,
     )
@@ -190,7 +190,7 @@ def _verdict(response: ModelResponse, mode: Mode, nonce: str) -> _Verdict:
     if response.refusal or response.stop in _NOT_SAID:
         word = response.stop_detail or response.stop.value
         return None, f"the model declined to answer ({word}), so nothing is shown; ask again"
-    text = _THOUGHT.sub("", response.text).strip()
+    text = _THOUGHT.sub("", response.text or _beside(response)).strip()
     shown = f"{text[:_SHOWN]!r}{'...' if len(text) > _SHOWN else ''}"
     if not text:
         word = response.stop_detail or response.stop.value
@@ -201,6 +201,12 @@ def _verdict(response: ModelResponse, mode: Mode, nonce: str) -> _Verdict:
     if _may_be_cut(response):
         return None, f"the answer was cut off before it could tell: {shown}; ask again"
     return False, f"the answer ended before it was whole, as no enforced one does: {shown}"
+
+
+def _beside(response: ModelResponse) -> str:
+    """Return what was said in place of an answer that was to be the input of a tool."""
+    said: JsonValue = response.details.get("preamble")
+    return said if isinstance(said, str) and response.stop is StopReason.STOP else ""
 
 
 def _read_native(text: str, nonce: str, shown: str) -> _Verdict | None:

@@ -5,6 +5,7 @@ Neighbours: `openai_chat` and `openai_responses` are the wires. Pure: this file 
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterable
 from typing import Final
@@ -250,18 +251,23 @@ def read_tokens(value: JsonValue, text: str) -> tuple[tuple[TokenLogprob, ...], 
 
 
 def _spelling(tokens: tuple[TokenLogprob, ...], answer: bytes) -> tuple[TokenLogprob, ...] | None:
-    """Return the run of tokens at the beginning, else at the end, that joins to `answer`."""
+    """Return the run of tokens that joins to `answer`: at the beginning, at the end, or the only.
+
+    llama.cpp (2026-10) gives the tokens of a code fence around an answer that has none.
+    """
     if not answer:
         return ()
-    for run, at_end in ((tokens, False), (tokens[::-1], True)):
-        length = 0
-        for count, token in enumerate(run, 1):
-            length += len(token.token)
-            if length >= len(answer):
-                kept = tokens[-count:] if at_end else tokens[:count]
-                if b"".join(item.token for item in kept) == answer:
-                    return kept
-                break
+    joined = b"".join(token.token for token in tokens)
+    edges = [0, *itertools.accumulate(len(token.token) for token in tokens)]
+    ends = {edge: count for count, edge in reversed([*enumerate(edges)])}
+    runs = [
+        (first, ends[edge + len(answer)])
+        for first, edge in enumerate(edges[:-1])
+        if tokens[first].token and joined.startswith(answer, edge) and edge + len(answer) in ends
+    ]
+    for first, end in (*runs[:1], *runs[-1:]):
+        if len(runs) == 1 or edges[first] == 0 or edges[end] == len(joined):
+            return tokens[first:end]
     return None
 
 

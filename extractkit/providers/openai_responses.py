@@ -205,6 +205,7 @@ class Decoder:
     def __init__(self) -> None:
         self._response: JsonObject = {}
         self._items: dict[int, _Item] = {}
+        self._places: dict[str, int] = {}
         self._has_end = False
 
     def feed(self, event: ServerEvent) -> str:
@@ -231,15 +232,24 @@ class Decoder:
         return self._feed_item(kind, payload)
 
     def _feed_item(self, kind: str, payload: JsonObject) -> str:
-        index: JsonValue = payload.get("output_index")
-        if not isinstance(index, int):
+        found: JsonValue = payload.get("item")
+        index = self._place(payload, found)
+        if index is None:
             return ""  # about the whole answer, such as "response.queued"
         item = self._items.setdefault(index, _Item())
-        found: JsonValue = payload.get("item")
         if is_object(found):
             item.set(found, is_done=kind == "response.output_item.done")
             return ""
         return item.feed(kind, payload)
+
+    def _place(self, payload: JsonObject, item: JsonValue) -> int | None:
+        """Return which item an event is about: llama.cpp (2026-10) says its id alone."""
+        index: JsonValue = payload.get("output_index")
+        id = read_text(payload.get("item_id") or (item.get("id") if is_object(item) else None))
+        if isinstance(index, int):
+            self._places[id] = index
+            return index
+        return self._places.setdefault(id, len(self._places)) if id else None
 
     def close(self) -> ModelResponse:
         """Return the whole answer; what ended without its last event is cut off, not whole.

@@ -191,6 +191,13 @@ def test_a_refusal_and_an_empty_answer_show_nothing(response: ModelResponse) -> 
     assert "nothing is shown" in found.reason
 
 
+def test_words_in_place_of_a_tool_that_had_to_be_called_expose_a_server() -> None:
+    found = verdict(cut("", StopReason.STOP, details={"preamble": SENTENCE}))
+    assert found.enforced is False
+    assert found.text == SENTENCE
+    assert verdict(cut("", details={"preamble": SENTENCE})).enforced is None
+
+
 @pytest.mark.parametrize("kind", [BadRequestError, PermissionDeniedError])
 @pytest.mark.parametrize(
     ("mode", "parameter"), [("native", "constraint"), ("json_mode", "json_mode")]

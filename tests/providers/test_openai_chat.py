@@ -514,6 +514,14 @@ def test_tokens_around_the_answer_are_left_out() -> None:
     assert [t.token for t in _with_tokens("4", _entry("hm", -1), _entry("4", -1)).tokens] == [b"4"]
 
 
+def test_tokens_on_both_sides_of_the_answer_are_left_out_where_there_is_one_reading() -> None:
+    """llama.cpp gives the tokens of a code fence that the text does not have."""
+    fenced = [_entry(token, -1) for token in ("```", "json\n", "4", "2", "\n", "```", "")]
+    assert [token.token for token in _with_tokens("42", *fenced).tokens] == [b"4", b"2"]
+    twice = [_entry(token, -1) for token in ("x", "4", "y", "4", "z")]
+    assert _with_tokens("4", *twice).tokens == ()
+
+
 def test_tokens_that_do_not_spell_the_answer_are_left_out_and_it_is_said() -> None:
     response = _with_tokens("42", _entry("4", -1), _entry("3", -1))
     assert response.tokens == ()

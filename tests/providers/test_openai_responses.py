@@ -402,6 +402,30 @@ def test_a_last_event_without_output_ends_what_was_told_before() -> None:
     )
 
 
+def _without_indexes(payload: Any) -> Any:
+    return {key: value for key, value in payload.items() if not key.endswith("_index")}
+
+
+@pytest.mark.parametrize("has_end", [True, False])
+def test_events_that_name_their_item_by_its_id_alone_are_read(has_end: bool) -> None:
+    """llama.cpp gives no numbers."""
+    decoder = Decoder()
+    payloads: list[Any] = [
+        _CREATED,
+        _without_indexes(_item("added", {"type": "message", "id": "m0"}, 0)),
+        {"type": "response.output_text.delta", "item_id": "m0", "delta": "I "},
+        {"type": "response.output_text.delta", "item_id": "m0", "delta": "see."},
+        _without_indexes(_item("added", {"type": "message", "id": "m1"}, 1)),
+        {"type": "response.output_text.delta", "item_id": "m1", "delta": "4"},
+        *([_end()] if has_end else []),
+    ]
+    given = [decoder.feed(_event(payload)) for payload in payloads]
+    assert "".join(given) == "I see.4"
+    response = decoder.close()
+    assert (response.text, response.details["preamble"]) == ("4", ["I see."])
+    assert response.stop is (StopReason.STOP if has_end else StopReason.LENGTH)
+
+
 def test_a_streamed_refusal_is_one() -> None:
     kind = "response.refusal.delta"
     response = _stream(
