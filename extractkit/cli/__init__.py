@@ -22,7 +22,7 @@ from extractkit.errors import (
 if TYPE_CHECKING:
     from extractkit.cli._arguments import Command, Parser
 
-__all__ = ["main"]
+__all__ = ["exit_code", "main"]
 
 _CLOSED_PIPE = 141  # what a shell reports for a program that SIGPIPE ended
 
@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from extractkit.cli._wording import with_options
 
         say(with_options(error.message))
-        return _exit_code(error)
+        return exit_code(error)
     return code
 
 
@@ -137,7 +137,8 @@ def _top_parser(known: dict[str, Command]) -> Parser:
     return parser
 
 
-def _exit_code(error: ExtractkitError) -> int:
+def exit_code(error: ExtractkitError) -> int:
+    """Return what a command exits with after `error`."""
     if isinstance(error, ExtractionError):
         return 1
     return 3 if isinstance(error, (ProviderError, DeadlineExceededError)) else 2

@@ -131,6 +131,9 @@ def add_model_arguments(parser: argparse.ArgumentParser, *, timeout_s: int) -> N
         "--retries", type=int, default=2, metavar="N", help="more answers to ask for (default: 2)"
     )
     group.add_argument(
+        "--resend", type=int, default=3, metavar="N", help="more requests if one fails (default: 3)"
+    )
+    group.add_argument(
         "--max-output-tokens", type=int, metavar="N", help="most tokens of one answer"
     )
     group.add_argument("--temperature", type=float, metavar="X", help="0 is greedy (default)")
@@ -172,7 +175,7 @@ def extractor_options(arguments: argparse.Namespace, *, seed: int | None) -> Ext
             max_output_tokens=arguments.max_output_tokens,
             seed=seed,
         ),
-        retry=Retry(answers=arguments.retries),
+        retry=Retry(answers=arguments.retries, transport=arguments.resend),
         timeout_s=arguments.timeout or None,
     )
 

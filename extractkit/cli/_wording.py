@@ -11,6 +11,7 @@ __all__ = ["with_options"]
 
 _OPTIONS = {
     "answers": "--retries",
+    "transport": "--resend",
     "instructions": "--instructions",
     "max_output_tokens": "--max-output-tokens",
     "model": "--model",
