@@ -10,7 +10,9 @@ Time is linear in the text plus the pointers that are written; nothing here recu
 
 from __future__ import annotations
 
-from extractkit.parsing._scan import MAX_DEPTH, MAX_DIGITS, ParsedDocument, Scan
+from extractkit.parsing._document import ParsedDocument
+from extractkit.parsing._quick import read_clean
+from extractkit.parsing._scan import MAX_DEPTH, MAX_DIGITS, Scan
 from extractkit.parsing._wrapper import Search, answer_start, unwrap
 from extractkit.results import PartialResult
 
@@ -31,6 +33,9 @@ def parse_json(text: str, *, repair: bool = True) -> ParsedDocument:
             epilogue, or a reasoning block, if it is the only one (warning `unwrapped`). A text
             that reads as JSON is never touched, an unfinished document never completed.
     """
+    clean = read_clean(text)
+    if clean is not None:
+        return clean
     whole = Scan(text)
     if whole.fills_text:
         return whole.parsed()

@@ -11,10 +11,10 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Final, Literal, NoReturn, TypeAlias
 
+from extractkit.parsing._document import ParsedDocument, Places, Spans
 from extractkit.paths import JsonValue, Pointer, is_array, is_object, join
 from extractkit.results import FieldState, Finding, PartialResult, Validity
 
@@ -53,29 +53,6 @@ _SURE_CHARS: Final = 15  # two numbers written in so few characters are never th
 _TINY: Final = 1e-307  # ... unless they are smaller than this
 
 _Span: TypeAlias = tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParsedDocument:
-    """One JSON document and where its parts stand, or what kept the text from being one.
-
-    Attributes:
-        value: The document as plain JSON; None where `ok` is false. Integers are exact.
-        spans: (start, end) of each leaf's JSON text in the text as given, by pointer, in
-            characters, end exclusive. Leaves are those of `paths.walk`.
-        key_spans: The same of each object key, quotes included, by the pointer of its value.
-        findings: Everything that the parse has to say, all at SYNTAX.
-    """
-
-    value: JsonValue = None
-    spans: Mapping[Pointer, _Span] = field(default_factory=dict[str, tuple[int, int]])
-    key_spans: Mapping[Pointer, _Span] = field(default_factory=dict[str, tuple[int, int]])
-    findings: tuple[Finding, ...] = ()
-
-    @property
-    def ok(self) -> bool:
-        """Whether exactly one document was read; `null` is one, too."""
-        return not any(finding.severity == "error" for finding in self.findings)
 
 
 class _Stop(Exception):  # noqa: N818  # a jump out of the scanner, not an error
@@ -123,6 +100,11 @@ class Scan:
         return not self.text.startswith(("[", "{"), self.start)
 
     @property
+    def places(self) -> tuple[Spans, Spans]:
+        """The spans of the leaves and those of the keys."""
+        return self._spans, self._key_spans
+
+    @property
     def has_content(self) -> bool:
         """Whether anything was read behind the opening bracket."""
         return bool(self._spans or self._key_spans or len(self._stack) > 1)
@@ -132,8 +114,8 @@ class Scan:
         findings = (*self.findings, *extra)
         if any(finding.severity == "error" for finding in findings):
             return ParsedDocument(findings=findings)
-        value, spans, keys = self._root[0], self._spans, self._key_spans
-        return ParsedDocument(value=value, spans=spans, key_spans=keys, findings=findings)
+        places = self.places
+        return ParsedDocument(value=self._root[0], findings=findings, places=Places(lambda: places))
 
     def failure(self) -> tuple[Finding, ...]:
         """Return the findings of a text of which this value is not the whole."""
@@ -239,9 +221,7 @@ class Scan:
         if math.isinf(number):
             message = f"{_short(digits)} is more than a double can hold; expected a finite number"
             self._note("not_finite", start, here, message)
-        elif not (len(digits) <= _SURE_CHARS and abs(number) > _TINY) and not _is_exact(
-            digits, number
-        ):
+        elif not is_surely_exact(digits, number) and not is_exact(digits, number):
             message = f"{_short(digits)} is read as {number!r}; the text keeps every digit"
             self._note("inexact_number", start, here, message, severity="note")
         return number
@@ -392,7 +372,13 @@ def _children(here: Pointer, value: JsonValue) -> list[tuple[Pointer, JsonValue]
     return []
 
 
-def _is_exact(digits: str, number: float) -> bool:
+def is_surely_exact(digits: str, number: float) -> bool:
+    """Return whether `number` says the same as `digits`, which are few."""
+    return len(digits) <= _SURE_CHARS and abs(number) > _TINY
+
+
+def is_exact(digits: str, number: float) -> bool:
+    """Return whether `number`, a finite one, says the same as `digits`."""
     try:
         return Decimal(digits) == Decimal(repr(number))
     except InvalidOperation:  # an exponent beyond what Decimal reads: a double read it as 0

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from extractkit.parsing._scan import ParsedDocument, Scan, finding
+from extractkit.parsing._document import ParsedDocument
+from extractkit.parsing._scan import Scan, finding
 from extractkit.results import Finding
 
 _THINK = re.compile(r"\ufeff?\s*<(think|thinking|thought|reasoning)>", re.IGNORECASE)
