@@ -240,10 +240,11 @@ def test_what_the_network_or_the_installation_did_has_its_own_code(
     error: Exception, code: int, run: Run, script: Script, folder: Path
 ) -> None:
     script(error)
+    said = str(error)
     ran = run("extract", "shop.models:City", "text.txt", "--retries", "0", "--resend", "0")
     assert ran.code == code
     assert ran.out == ""
-    assert str(error) in ran.err
+    assert said in ran.err
     assert "Traceback" not in ran.err
 
 
