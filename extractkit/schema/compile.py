@@ -4,8 +4,8 @@
 
 What is compiled of a class is kept on the class itself, so that both end together: a model made
 at run time can be collected although it was compiled. Other types are kept by equality and JSON
-Schemas by their text, the 256 last used of each dialect together. Safe to call from several
-threads.
+Schemas by their text, the 256 last used of all dialects together: a class inside one of them, as in
+list[Made] or Made | None, lives as long as that. Safe to call from several threads.
 """
 
 from __future__ import annotations
@@ -52,6 +52,10 @@ _lock = threading.RLock()
 def compile_schema(target: Any, dialect: str = "json-schema") -> CompiledSchema:
     """Return `target` compiled for one dialect.
 
+    What is compiled of a class ends with the class. Of any other target the 256 last used are kept,
+    and with them the classes in it: a program that makes classes as it runs compiles the class
+    itself, or a RootModel of list[Made], where they should be collected.
+
     Args:
         target: A Pydantic model class, a type that a TypeAdapter takes, or a JSON Schema.
         dialect: A name in DIALECTS.
@@ -61,9 +65,9 @@ def compile_schema(target: Any, dialect: str = "json-schema") -> CompiledSchema:
         SchemaError: If the target cannot be described, or its JSON Schema is broken.
         UnsupportedError: If there is no such dialect.
     """
-    if dialect not in DIALECTS:
+    if not isinstance(cast("object", dialect), str) or dialect not in DIALECTS:
         known = ", ".join(DIALECTS)
-        raise UnsupportedError(f"dialect {dialect!r} is not known; the dialects are {known}")
+        raise UnsupportedError(f"dialect {dialect!r:.80} is not known; the dialects are {known}")
     if isinstance(target, type) and (kept := _kept_of(target)) is not None:
         compiled = kept.get(dialect)
         if compiled is None:

@@ -179,9 +179,11 @@ def test_a_compiled_schema_pickles_as_its_target() -> None:
     assert again.fingerprint == compiled.fingerprint
 
 
-def test_an_unknown_dialect_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UnsupportedError, match="json-schema, llguidance, outlines-core"):
-        compile_schema(Invoice, "openai-lenient")
+@pytest.mark.parametrize("dialect", ["openai-lenient", None, 3, ["anthropic"], {}, b"anthropic"])
+def test_an_unknown_dialect_is_refused_with_the_known_ones(dialect: Any) -> None:
+    for target in (Invoice, int, {"type": "string"}):
+        with pytest.raises(UnsupportedError, match="json-schema, llguidance, outlines-core"):
+            compile_schema(target, dialect)
 
 
 @pytest.mark.parametrize(
