@@ -29,7 +29,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=tuple(DIALECTS),
         help="who is to be asked (default: json-schema)",
     )
-    parser.add_argument("--sent", action="store_true", help="print only the schema that is sent")
+    parser.add_argument(
+        "--sent", action="store_true", help="print only the schema that is sent, as JSON"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -38,13 +40,13 @@ def _run(arguments: argparse.Namespace) -> int:
     try:
         compiled = compile_schema(target, arguments.dialect)
     except SchemaError as error:
-        if arguments.json:
+        if arguments.json and not arguments.sent:
             _output.print_json(_refusal(arguments.dialect, error))
         raise
-    if arguments.json:
-        _output.print_json(_report(compiled))
-    elif arguments.sent:
+    if arguments.sent:
         _output.print_json(compiled.schema)
+    elif arguments.json:
+        _output.print_json(_report(compiled))
     else:
         _show(_output.console(), compiled)
     return 0
@@ -73,9 +75,10 @@ def _show(console: Console, compiled: CompiledSchema) -> None:
     _show_places(console, explanation)
     console.print()
     outcomes = [place.outcome for place in explanation.places]
+    many = "1 place" if len(outcomes) == 1 else f"{len(outcomes)} places"
     counts = ", ".join(f"{outcomes.count(name)} {name}" for name in _STYLES if name in outcomes)
     console.print(
-        f"{len(outcomes)} places: {counts}; {len(compiled.encoded):,} bytes are sent, "
+        f"{many}: {counts}; {len(compiled.encoded):,} bytes are sent, "
         f"fingerprint {compiled.fingerprint}",
         markup=False, highlight=False,
     )  # fmt: skip

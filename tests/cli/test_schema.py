@@ -59,6 +59,21 @@ def test_json_holds_the_table_and_the_schema(run: Run, models: str, dialect: str
     assert len(report["fingerprint"]) == 32
 
 
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_sent_prints_the_schema_alone(run: Run, models: str, more: tuple[str, ...]) -> None:
+    ran = run("schema", f"{models}:Order", "--dialect", "openai-strict", "--sent", *more)
+    assert list(json.loads(ran.out))[:2] == ["type", "properties"]
+    refused = run("schema", f"{models}:Endless", "--dialect", "anthropic", "--sent", *more)
+    assert (refused.code, refused.out) == (2, "")
+    assert "no recursion" in refused.err
+
+
+def test_one_place_is_one_place(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "one.json"
+    file.write_text('{"type": "string"}', encoding="utf-8")
+    assert "1 place: 1 kept" in run("schema", "--schema", str(file)).out
+
+
 def test_a_schema_in_a_file_is_a_target_too(run: Run, tmp_path: Path) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "array", "uniqueItems": True}}}
     file = tmp_path / "one.json"
