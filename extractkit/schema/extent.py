@@ -7,7 +7,8 @@ walked: not a document without end, not one whose shared parts are written out 2
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from math import isfinite
 from typing import Final
 
@@ -119,15 +120,45 @@ def _first_fault(schema: JsonValue) -> SchemaError:
                 return _at(path, why)
         pending.extend((item, (*path, str(key))) for key, item in parts_of(value))
     return SchemaError(
-        f"the JSON Schema is nested deeper than {_MAX_DEPTH} levels, or holds itself; write "
+        f"the JSON Schema is nested deeper than {_MAX_DEPTH} levels, or holds itself, from "
+        f"{join('', *path[:6])} on; write "
         'nested parts as "$defs" and refer to them',
-        pointer=join("", *path[:6]),
+        pointer="",
     )
 
 
 def _at(path: tuple[str, ...], why: str) -> SchemaError:
     pointer = join("", *path)
-    return SchemaError(f"at {pointer or 'the root'} of the JSON Schema: {why}", pointer=pointer)
+    return SchemaError(
+        f"at {pointer or 'the root'} of the JSON Schema: {why}", pointer=_place_of(path)
+    )
+
+
+def _place_of(path: Sequence[str]) -> Pointer:
+    """Return the place in documents that a place in a JSON Schema speaks of; "" if none is known.
+
+    What stands in a definition has the places of its references, which nobody has read yet.
+    """
+    place: Pointer = ""
+    steps = iter(path)
+    for keyword in steps:
+        if keyword in ("$defs", "definitions"):
+            return ""
+        if keyword in ("prefixItems", "properties"):
+            place = join(place, *islice(steps, 1))
+        elif keyword in _OF_ALL_PARTS:
+            place += "/*"
+            if keyword == "patternProperties":
+                next(steps, None)
+        elif keyword in _OF_THE_SAME_PLACE:
+            next(steps, None)
+        else:
+            break
+    return place
+
+
+_OF_ALL_PARTS: Final = ("additionalProperties", "items", "patternProperties")
+_OF_THE_SAME_PLACE: Final = ("allOf", "anyOf", "oneOf")
 
 
 def fault_of_choices(values: list[JsonValue], place: Pointer) -> SchemaError | None:

@@ -92,7 +92,7 @@ def test_an_enum_within_the_limit_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "pointer", "words"),
+    ("schema", "place", "words"),
     [
         (cyclic(), "", "more than 250,000 parts"),
         ({"default": list(range(300_000))}, "", "more than 250,000 parts"),
@@ -116,11 +116,38 @@ def test_an_enum_within_the_limit_is_read() -> None:
     ],
 )
 def test_what_is_no_json_or_too_much_of_it_is_refused_with_its_place_in_the_schema(
-    schema: Any, pointer: str, words: str
+    schema: Any, place: str, words: str
 ) -> None:
     error = refused(schema)
-    assert error.pointer == pointer
+    assert error.pointer == ""
+    assert place in error.message
     assert words in error.message
+
+
+@pytest.mark.parametrize(
+    ("steps", "pointer"),
+    [
+        ("properties a~1b default", "/a~1b"),
+        ("properties properties const", "/properties"),
+        ("properties a items properties b enum", "/a/*/b"),
+        ("properties a prefixItems 0 const", "/a/0"),
+        ("properties a anyOf 1 additionalProperties examples", "/a/*"),
+        ("patternProperties ^x allOf 0 properties b title", "/*/b"),
+        ("properties a not const", "/a"),
+        ("$defs A properties a const", ""),
+        ("const", ""),
+    ],
+)
+def test_a_pointer_is_a_place_in_documents_whatever_is_wrong_with_the_schema(
+    steps: str, pointer: str
+) -> None:
+    schema: Any = float("nan")
+    for step in reversed(steps.split()):
+        step = step.replace("~1", "/")
+        schema = [{}, schema][1 - int(step) :] if step in ("0", "1") else {step: schema}
+    error = refused(schema)
+    assert error.pointer == pointer
+    assert f"at /{steps.replace(' ', '/')}" in error.message
 
 
 @pytest.mark.parametrize(
