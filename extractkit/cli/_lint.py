@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -55,8 +56,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     target = _targets.target_of(arguments)
-    examples = [] if arguments.examples is None else _examples(arguments.examples)
-    found = lint(target, examples=examples, dialects=arguments.dialect)
+    examples = {} if arguments.examples is None else _examples(arguments.examples)
+    try:
+        found = lint(target, examples=[*examples.values()], dialects=arguments.dialect)
+    except UsageError as error:
+        raise _by_line(error, arguments.examples, [*examples]) from error
     told = [finding for finding in found if finding.rule not in arguments.ignore]
     if arguments.json:
         _output.print_json(
@@ -70,19 +74,28 @@ def _run(arguments: argparse.Namespace) -> int:
     return 1 if told and arguments.strict else 0
 
 
-def _examples(source: str) -> list[JsonValue]:
-    """Return the examples of a file, one a line.
+def _by_line(error: UsageError, source: str | None, lines: Sequence[int]) -> UsageError:
+    """Return `error`, with the file and the line in place of a position among all examples."""
+    named = re.match(r"examples\[(\d+)\]", error.message)
+    if named is None:
+        return error
+    line = f"--examples {source!r}, line {lines[int(named[1])]},"
+    return UsageError(line + error.message[named.end() :], pointer=error.pointer)
+
+
+def _examples(source: str) -> dict[int, JsonValue]:
+    """Return the examples of a file, each by the number of its line.
 
     Raises:
         UsageError: If it cannot be read, or a line is no JSON.
     """
     text = _arguments.read_text(source, wanted="a file of JSON Lines")
-    examples: list[JsonValue] = []
+    examples: dict[int, JsonValue] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
-            examples.append(_example(json.loads(line)))
+            examples[number] = _example(json.loads(line))
         except (ValueError, RecursionError) as error:
             raise UsageError(
                 f"--examples {source!r}, line {number}, is not JSON: {error}; write one answer a "

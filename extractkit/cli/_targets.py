@@ -134,6 +134,11 @@ def load_schema(source: str, *, option: str = "--schema ") -> JsonObject:
 
 
 def _import(module_name: str) -> ModuleType:
+    if not all(part.isidentifier() for part in module_name.split(".")):
+        raise UsageError(
+            f"{module_name!r} is no name of a module; for a file write its path with .py, as in "
+            f"{module_name}.py:Name"
+        )
     with _importing(module_name):
         return importlib.import_module(module_name)
 
@@ -188,6 +193,10 @@ def _targets_of(holder: Any) -> list[str]:
     return names
 
 
+def _article(word: str) -> str:
+    return "an" if word[:1] in "aeiouAEIOU" else "a"
+
+
 _NO_TYPES = (str, bytes, int, float, list, tuple, set, ModuleType)
 
 
@@ -197,6 +206,6 @@ def _require_type(found: object, name: str) -> None:
     routine = callable(found) and inspect.isroutine(found)
     if found is None or routine or isinstance(found, _NO_TYPES):
         raise UsageError(
-            f"{name!r} is a {kind}, not a type; expected a Pydantic model, another "
+            f"{name!r} is {_article(kind)} {kind}, not a type; expected a Pydantic model, another "
             "type such as list[Model], or a dict that is a JSON Schema"
         )

@@ -23,6 +23,7 @@ from extractkit.schema.extent import check_extent
 from extractkit.schema.frame import PREFIX
 from extractkit.schema.fulfil import fulfil
 from extractkit.schema.generate import Generator
+from extractkit.schema.plain import with_article
 
 __all__ = ["Description", "adapter", "bare", "copy_json", "describe"]
 
@@ -125,7 +126,7 @@ def _shown(target: object) -> str:
     if isinstance(target, BaseModel):
         name = type(target).__name__
         return f"an instance of {name}; pass the class {name} itself"
-    return f"{target!r:.80} (a {type(target).__name__})"
+    return f"{target!r:.80} ({with_article(type(target).__name__)})"
 
 
 def _title(target: Any) -> str:

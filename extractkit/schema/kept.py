@@ -59,7 +59,9 @@ class Rewriter:
             return value
         if not is_object(value):
             found = Keywords({}, at, base)
-            raise found.fail(f"found {value!r:.60}, expected a JSON Schema (object or bool)")
+            raise found.fail(
+                f"found {value!r:.60}, expected a JSON Schema (an object or bool); write one there"
+            )
         before = self._document.resource
         if not ADDRESSES.isdisjoint(value):
             self._document.enter(value, base, at)

@@ -13,6 +13,7 @@ from extractkit.schema.extent import fault_of_choices
 
 __all__ = ["Keywords", "TypedKeywords"]
 
+_CORRECT: Final = "correct it or leave it out"
 _TYPES: Final = frozenset({"null", "boolean", "integer", "number", "string", "array", "object"})
 
 
@@ -60,7 +61,7 @@ class TypedKeywords:
         return value
 
     def _wrong(self, key: str, want: str) -> SchemaError:
-        return self.fail(f'"{key}" is {self.schema[key]!r:.60}, expected {want}')
+        return self.fail(f'"{key}" is {self.schema[key]!r:.60}, expected {want}; {_CORRECT}')
 
     def number(self, key: str) -> int | float | None:
         """Return a number, or None where the keyword is missing.
@@ -137,7 +138,7 @@ class TypedKeywords:
         """
         why = fault(pattern)
         if why is not None:
-            raise self.fail(f"the pattern {pattern!r:.60} cannot be used: {why}")
+            raise self.fail(f"the pattern {pattern!r:.60} cannot be used: {why}; {_CORRECT}")
 
 
 class Keywords(TypedKeywords):
@@ -207,7 +208,7 @@ class Keywords(TypedKeywords):
             SchemaError: If `value` is not a list of strings.
         """
         if not is_array(value) or not all(isinstance(key, str) for key in value):
-            raise self.fail(f'"{keyword}" is {value!r:.60}, expected a list of keys')
+            raise self.fail(f'"{keyword}" is {value!r:.60}, expected a list of keys; {_CORRECT}')
         return list(dict.fromkeys(value))
 
     def types(self) -> list[str] | None:
@@ -221,7 +222,7 @@ class Keywords(TypedKeywords):
         value = self.schema["type"]
         names: list[Any] = value if is_array(value) else [value]
         if not names or not all(isinstance(name, str) and name in _TYPES for name in names):
-            raise self._wrong("type", "names of JSON types")
+            raise self._wrong("type", f"names of JSON types ({', '.join(sorted(_TYPES))})")
         if len(names) == 1:
             return names
         if "number" in names:

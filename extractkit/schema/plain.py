@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from extractkit.paths import JsonValue, is_array, is_object
 
-__all__ = ["digits_of", "each_once", "is_same", "json_key", "parts_of", "type_of"]
+__all__ = ["digits_of", "each_once", "is_same", "json_key", "parts_of", "type_of", "with_article"]
 
 
 def parts_of(value: JsonValue) -> Iterator[tuple[str | int, JsonValue]]:
@@ -58,6 +58,11 @@ def is_same(one: JsonValue, other: JsonValue) -> bool:
         pairs = zip(one, other, strict=False)
         return len(one) == len(other) and all(is_same(left, right) for left, right in pairs)
     return type(one) is type(other) and bool(one == other)
+
+
+def with_article(word: str) -> str:
+    """Return `word` with "a" or "an" before it."""
+    return f"{'an' if word[:1] in 'aeiouAEIOU' else 'a'} {word}"
 
 
 def digits_of(number: float) -> str:

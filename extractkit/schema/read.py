@@ -160,7 +160,9 @@ class _Reader:
             return AnyNode(pointer=at) if schema else NeverNode(pointer=at)
         if not is_object(schema):
             found = Keywords({}, at, self._base)
-            raise found.fail(f"found {schema!r:.60}, expected a JSON Schema (object or bool)")
+            raise found.fail(
+                f"found {schema!r:.60}, expected a JSON Schema (an object or bool); write one there"
+            )
         if (leaf := leaf_node(schema, at)) is not None:
             return leaf
         document = self._document

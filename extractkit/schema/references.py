@@ -63,7 +63,7 @@ class References:
             SchemaError: If it leaves the document, points nowhere, or depends on the way there.
         """
         if not isinstance(reference, str):
-            raise _error(f'"{keyword}" is {reference!r:.60}, expected a string', at)
+            raise _error(f'"{keyword}" is {reference!r:.60}, expected a string; correct it', at)
         before, _, fragment = reference.partition("#")
         fragment = unquote(fragment)
         resource = self._resource(before, reference, here, at)

@@ -94,7 +94,9 @@ def _mark(keywords: Keywords, mark: JsonValue) -> Mark:
         return Mark(mark)
     except ValueError:
         names = ", ".join(known.value for known in Mark)
-        raise keywords.fail(f'"x-extractkit-mark" is {mark!r:.60}, expected {names}') from None
+        raise keywords.fail(
+            f'"x-extractkit-mark" is {mark!r:.60}, expected {names}; correct it or leave it out'
+        ) from None
 
 
 def contents(schema: JsonObject) -> dict[str, str]:

@@ -19,6 +19,8 @@ class Invoice(BaseModel):
 
 class Good(BaseModel):
     name: str | None
+
+count = 3
 """
 
 
@@ -137,7 +139,13 @@ def test_a_file_can_be_a_target_of_the_other_commands(run: Run, models: str) -> 
         (["lint_models:Good", "--examples", "none.jsonl"], "there is no file 'none.jsonl'"),
         (["lint_models:Good", "--examples", "bad.json"], "--examples 'bad.json', line 1, is not"),
         (["lint_models:Good", "--examples", "deep.jsonl"], "line 2, is not JSON"),
-        (["lint_models:Good", "--examples", "wrong.jsonl"], "examples[0] is no answer"),
+        (
+            ["lint_models:Good", "--examples", "wrong.jsonl"],
+            "--examples 'wrong.jsonl', line 3, is no answer that the target takes: at /name "
+            "found 3; give the value",
+        ),
+        (["../x:Good"], "'../x' is no name of a module; for a file write its path with .py"),
+        (["lint_models:count"], "'lint_models:count' is an int, not a type"),
     ],
 )
 def test_what_the_caller_got_wrong_is_exit_code_2_and_one_line(
@@ -149,7 +157,7 @@ def test_what_the_caller_got_wrong_is_exit_code_2_and_one_line(
     Path("list.json").write_text("[]")
     Path("bad.json").write_text("{")
     Path("deep.jsonl").write_text('{"name": null}\n' + "[" * 100_000)
-    Path("wrong.jsonl").write_text('{"name": 3}')
+    Path("wrong.jsonl").write_text('{"name": "a"}\n\n{"name": 3}')
     ran = run("lint", *arguments)
     assert ran.code == 2
     assert ran.out == ""

@@ -772,6 +772,25 @@ def test_examples_are_read_through_unions_and_all_of() -> None:
     assert found(schema, examples=[{"a": "x", "b": None}]) == [("/a", "one-sided-examples")]
 
 
+class Order(BaseModel):
+    name: str
+    sizes: list[dict[str, int] | None] = []
+
+
+@pytest.mark.parametrize(
+    ("example", "said"),
+    [
+        ({"name": "a", "sizes": [None, {"a/b": "x"}]}, "at /sizes/1/a~1b found 'x'"),
+        ({"sizes": []}, "at /name there is nothing, and the key is required"),
+        ([3], r"at the root found \[3\]"),
+    ],
+)
+def test_the_place_of_an_example_that_does_not_fit_is_told(example: Any, said: str) -> None:
+    good = {"name": "a"}
+    with pytest.raises(UsageError, match=rf"examples\[1\] is no answer.*: {said}; give the value"):
+        lint(Order, examples=[good, example])
+
+
 @pytest.mark.parametrize(
     ("target", "examples", "said"),
     [
@@ -782,7 +801,7 @@ def test_examples_are_read_through_unions_and_all_of() -> None:
             r"examples\[0\] does not fit",
         ),
         (Ticket, [example(), Example(text="", value=object())], r"examples\[1\] does not fit"),
-        (Ticket, example(), "examples is a Example; expected a list or tuple"),
+        (Ticket, example(), "examples is an Example; expected a list or tuple"),
         (Ticket, "text", "examples is a str"),
     ],
 )

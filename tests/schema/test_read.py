@@ -1,4 +1,5 @@
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,16 @@ def test_a_broken_schema_is_refused_at_once_with_the_place(
     with pytest.raises(SchemaError, match=words) as caught:
         compile_schema(schema)
     assert caught.value.pointer == pointer
+    assert re.search("; (correct|write|add|put)", caught.value.message)
+
+
+def test_a_type_that_is_misspelt_is_told_with_those_that_there_are() -> None:
+    with pytest.raises(SchemaError) as caught:
+        compile_schema({"type": "strin"})
+    assert caught.value.message == (
+        "(root): \"type\" is 'strin', expected names of JSON types (array, boolean, integer, null, "
+        "number, object, string); correct it or leave it out"
+    )
 
 
 def test_an_error_inside_a_definition_points_to_where_it_is_used() -> None:

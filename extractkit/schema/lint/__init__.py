@@ -21,6 +21,7 @@ from extractkit.schema.lint.finding import LINT_RULES, LintFinding, LintRule
 from extractkit.schema.lint.shown import Shown, documents, one_sided, shown_by
 from extractkit.schema.lint.spots import Limit, Spot, Walk
 from extractkit.schema.nodes import ArrayNode, ObjectNode, SchemaTree
+from extractkit.schema.plain import with_article
 
 __all__ = ["LINT_RULES", "LintFinding", "LintRule", "lint"]
 
@@ -67,7 +68,9 @@ def lint(
 def _require_several(name: str, given: object, expected: str) -> None:
     if not isinstance(given, list | tuple):
         kind = type(given).__name__
-        raise UsageError(f"{name} is a {kind}; expected a list or tuple such as {expected}")
+        raise UsageError(
+            f"{name} is {with_article(kind)}; expected a list or tuple such as {expected}"
+        )
 
 
 def _of_spot(

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from extractkit.errors import UsageError
-from extractkit.paths import JsonValue, is_array, is_object
+from extractkit.paths import JsonValue, Pointer, is_array, is_object, join
 from extractkit.results import Example
 from extractkit.schema.compiled import CompiledSchema
-from extractkit.schema.convert import below
+from extractkit.schema.convert import below, settle
 from extractkit.schema.lint.finding import LintFinding
 from extractkit.schema.lint.spots import Spot
 from extractkit.schema.match import accepts, choose
@@ -27,6 +27,7 @@ from extractkit.schema.nodes import (
     SchemaTree,
     UnionNode,
 )
+from extractkit.schema.plain import parts_of
 
 __all__ = ["Shown", "documents", "one_sided", "shown_by"]
 
@@ -51,11 +52,46 @@ def _document(compiled: CompiledSchema, index: int, example: Any) -> JsonValue:
     except (ValueError, TypeError) as error:  # Pydantic's errors are ValueErrors
         raise UsageError(f"examples[{index}] does not fit the target: {error}") from error
     if not accepts(compiled.tree.root, document, compiled.tree):
+        pointer, why = _misfit(compiled.tree, document)
+        place = pointer or "the root"
         raise UsageError(
-            f"examples[{index}] is no answer that the target takes: {document!r:.80}; give the "
-            "value as the JSON that the model should write"
+            f"examples[{index}] is no answer that the target takes: at {place} {why}; "
+            "give the value as the JSON that the model should write",
+            pointer=pointer,
         )
     return document
+
+
+def _misfit(tree: SchemaTree, document: JsonValue) -> tuple[Pointer, str]:
+    """Return the innermost place of a document that does not fit, and what is wrong there."""
+    at: Pointer = ""
+    value, node = document, settle(tree.root, document, tree)
+    while node is not None:
+        missing = _missing(node, value)
+        if missing is not None:
+            return join(at, missing), "there is nothing, and the key is required"
+        wrong = _wrong_part(node, value, tree)
+        if wrong is None:
+            break
+        key, value, child = wrong
+        at, node = join(at, key), settle(child, value, tree)
+    return at, f"found {value!r:.60}"
+
+
+def _missing(node: Node, value: JsonValue) -> str | None:
+    if not (isinstance(node, ObjectNode) and is_object(value)):
+        return None
+    return next((p.name for p in node.properties if p.required and p.name not in value), None)
+
+
+def _wrong_part(
+    node: Node, value: JsonValue, tree: SchemaTree
+) -> tuple[str | int, JsonValue, Node] | None:
+    for key, part in parts_of(value):
+        child = below(node, key)
+        if child is not None and not accepts(child, part, tree):
+            return key, part, child
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
