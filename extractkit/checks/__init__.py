@@ -119,7 +119,8 @@ def run(
     findings += [item for item in typed.findings if item.level is Validity.SCHEMA]
     conforms = not _errors(findings, Validity.SCHEMA)
     findings += [item for item in typed.findings if item.level is Validity.CONSISTENT]
-    findings += [_dropped(pointer) for pointer in compiled.dropped(document)]
+    reading = compiled.read(document) if conforms or target.is_typed else None
+    findings += [_dropped(pointer) for pointer in (reading.dropped if reading else ())]
     levels = {Validity.SYNTAX: LevelCount(checked=1)}
     evidence: Mapping[Pointer, Span] = {}
     if conforms and typed.built:

@@ -3,40 +3,25 @@
 The keys of an open map claim too: they are invented text like any other. What a type leaves out
 because it declares no such key reaches no value, and claims nothing.
 
-Walks the user's document beside the user's nodes. `grounding` looks for the claims; this file
-knows no text. What is exempt by rule is listed too, so that it can be counted.
+Walks the user's document once, beside what `standing` knows of its places. `grounding` looks for
+the claims; this file knows no text. What is exempt by rule is listed too, to be counted.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import TypeAlias
 
 from extractkit.fields import Mark
-from extractkit.paths import JsonValue, Pointer, join
-from extractkit.schema.convert import below
-from extractkit.schema.match import choose
-from extractkit.schema.nodes import (
-    AllOfNode,
-    ChoiceNode,
-    Node,
-    ObjectNode,
-    RefNode,
-    SchemaTree,
-    StringNode,
-    UnionNode,
-)
-from extractkit.schema.plain import parts_of
+from extractkit.paths import JsonValue, Pointer, is_array, is_object
+from extractkit.schema.nodes import SchemaTree
+from extractkit.schema.standing import ClaimKind, Known, Part, Plan
 
-__all__ = ["Claim", "ClaimKind", "find_claims", "find_dropped"]
+__all__ = ["Claim", "ClaimKind", "ClaimReader", "Reading", "Row", "find_claims", "find_dropped"]
 
-ClaimKind: TypeAlias = Literal["text", "number", "date", "datetime", "time", "key", "exempt"]
-
-_FORMATS: Final[dict[str, ClaimKind]] = {
-    "date": "date",
-    "date-time": "datetime",
-    "time": "time",
-}
+Row: TypeAlias = tuple[Pointer, JsonValue, ClaimKind, Mark | None]
+"""Pointer, value, kind and mark of a claim; see `Claim`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,28 +47,76 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Known:
-    """What the nodes say of one place: several nodes where an allOf speaks of it."""
-
-    nodes: tuple[Node, ...]
-    mark: Mark | None = None
-    decimal: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Part:
-    """One part of a document.
+class Reading:
+    """What one walk over a document finds.
 
     Attributes:
-        key: What it is called, where the model invented that.
-        dropped: A type leaves it out.
+        rows: The claims, in document order.
+        dropped: The outermost keys that a type does not declare and leaves out.
+        leaves: How many of the rows are leaves, not keys.
     """
 
-    pointer: Pointer
-    value: JsonValue
-    known: _Known
-    key: str | None = None
-    dropped: bool = False
+    rows: list[Row]
+    dropped: list[Pointer]
+    leaves: int
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """The rows as values."""
+        return tuple(
+            Claim(pointer=pointer, value=value, kind=kind, mark=mark)
+            for pointer, value, kind, mark in self.rows
+        )
+
+
+class ClaimReader:
+    """Reads documents of one target; faster from the second on. Safe between threads."""
+
+    def __init__(self, tree: SchemaTree, *, is_type: bool) -> None:
+        """Prepare to read.
+
+        Args:
+            tree: The user's own nodes, not lowered.
+            is_type: The target is a type, which drops keys that it does not declare.
+        """
+        self._plan = Plan(tree)
+        self._is_type = is_type
+
+    def read(self, document: JsonValue) -> Reading:
+        """Return one row per leaf of `document` and per key of an open map, and what is dropped.
+
+        Args:
+            document: An answer in the user's shape; it need not be valid.
+        """
+        rows: list[Row] = []
+        dropped: list[Pointer] = []
+        keys = 0
+        # Iterators, not calls: a document may be nested deeper than calls may.
+        stack: list[Iterator[Part]] = [iter([("", None, document, self._plan.root, False)])]
+        while stack:
+            for pointer, key, value, spot, is_dropped in stack[-1]:
+                if is_dropped and self._is_type:
+                    dropped.append(pointer)
+                    continue
+                if key is not None:
+                    rows.append((pointer, key, "key", spot.mark))
+                    keys += 1
+                leaf = spot.leaves.get(value.__class__)
+                if leaf is None:
+                    if value and isinstance(value, dict | list):
+                        stack.append(_parts(pointer, value, spot.known(value)))
+                        break
+                    leaf = spot.leaf(value)
+                rows.append((pointer, value, leaf[0], leaf[1]))
+            else:
+                stack.pop()
+        return Reading(rows=rows, dropped=dropped, leaves=len(rows) - keys)
+
+
+def _parts(pointer: Pointer, value: JsonValue, known: Known) -> Iterator[Part]:
+    if is_object(value):
+        return known.members(pointer, value)
+    return known.items(pointer, value) if is_array(value) else iter(())
 
 
 def find_claims(
@@ -96,113 +129,9 @@ def find_claims(
         tree: The user's own nodes, not lowered.
         is_type: The target is a type, which drops keys that it does not declare.
     """
-    claims: list[Claim] = []
-    pending = [_Part(pointer="", value=document, known=_Known(nodes=(tree.root,)))]
-    while pending:
-        part = pending.pop()
-        if part.dropped and is_type:
-            continue
-        pointer, value, known = part.pointer, part.value, part.known
-        if part.key is not None:
-            claims.append(Claim(pointer=pointer, value=part.key, kind="key", mark=known.mark))
-        known = _settle(known, value, tree)
-        if isinstance(value, dict | list) and value:
-            pending.extend(reversed(_parts(pointer, value, known, tree)))
-        else:
-            kind = _kind(value, known)
-            claims.append(Claim(pointer=pointer, value=value, kind=kind, mark=known.mark))
-    return tuple(claims)
+    return ClaimReader(tree, is_type=is_type).read(document).claims
 
 
 def find_dropped(document: JsonValue, tree: SchemaTree) -> tuple[Pointer, ...]:
     """Return the outermost keys of `document` that a type does not declare and leaves out."""
-    dropped: list[Pointer] = []
-    pending = [_Part(pointer="", value=document, known=_Known(nodes=(tree.root,)))]
-    while pending:
-        part = pending.pop()
-        if part.dropped:
-            dropped.append(part.pointer)
-            continue
-        known = _settle(part.known, part.value, tree)
-        pending.extend(reversed(_parts(part.pointer, part.value, known, tree)))
-    return tuple(dropped)
-
-
-def _parts(pointer: Pointer, value: JsonValue, known: _Known, tree: SchemaTree) -> list[_Part]:
-    keys_claim = _keys_claim(known, tree)
-    return [
-        _Part(
-            pointer=join(pointer, key),
-            value=part,
-            known=_step(known, key),
-            key=key if keys_claim and isinstance(key, str) else None,
-            dropped=_drops(known, key),
-        )
-        for key, part in parts_of(value)
-    ]
-
-
-def _keys_claim(known: _Known, tree: SchemaTree) -> bool:
-    """Whether these are maps whose keys are free text, and nothing exempts them."""
-    maps = [node for node in known.nodes if isinstance(node, ObjectNode)]
-    if not maps or known.mark in (Mark.INFERRED, Mark.REASONING):
-        return False
-    return not any(node.properties or _is_finite(node.names, tree) for node in maps)
-
-
-def _is_finite(names: Node | None, tree: SchemaTree) -> bool:
-    return names is not None and isinstance(tree.resolve(names), ChoiceNode)
-
-
-def _drops(known: _Known, key: str | int) -> bool:
-    """Whether no node reads `key`, nor says anything of keys that it does not declare."""
-    maps = [node for node in known.nodes if isinstance(node, ObjectNode)]
-    return bool(maps) and all(
-        bool(node.properties)
-        and not (node.extra_stated or node.patterns or key in node.reads)
-        and all(prop.name != key for prop in node.properties)
-        for node in maps
-    )
-
-
-def _step(known: _Known, key: str | int) -> _Known:
-    nodes = tuple(found for node in known.nodes if (found := below(node, key)) is not None)
-    return _Known(nodes=nodes, mark=known.mark)
-
-
-def _settle(known: _Known, value: JsonValue, tree: SchemaTree) -> _Known:
-    """Return what speaks of `value` in the end; a mark further in replaces one further out."""
-    settled: list[Node] = []
-    mark, decimal = known.mark, False
-    pending = list(reversed(known.nodes))
-    while pending:
-        node = pending.pop()
-        mark = node.mark or mark
-        if isinstance(node, RefNode):
-            pending.append(tree.definitions[node.name])
-        elif isinstance(node, AllOfNode):
-            pending.extend(reversed(node.parts))
-        elif isinstance(node, UnionNode):
-            decimal = decimal or node.decimal
-            branch = choose(node, value, tree)
-            if branch is not None:
-                pending.append(branch)
-        else:
-            settled.append(node)
-    return _Known(nodes=tuple(settled), mark=mark, decimal=decimal)
-
-
-def _kind(value: JsonValue, known: _Known) -> ClaimKind:
-    if value is None or isinstance(value, bool | dict | list):
-        return "exempt"
-    if known.mark in (Mark.INFERRED, Mark.REASONING):
-        return "exempt"
-    choices = [node for node in known.nodes if isinstance(node, ChoiceNode)]
-    if any(node.unknown for node in choices) or (choices and known.mark is None):
-        return "exempt"
-    if isinstance(value, int | float) or known.decimal:
-        return "number"
-    for node in known.nodes:
-        if isinstance(node, StringNode) and node.format in _FORMATS:
-            return _FORMATS[node.format]
-    return "text"
+    return tuple(ClaimReader(tree, is_type=True).read(document).dropped)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from pydantic import TypeAdapter
 
@@ -12,7 +12,7 @@ from extractkit.errors import SchemaError
 from extractkit.paths import JsonObject, JsonValue, Pointer
 from extractkit.schema import convert
 from extractkit.schema.bounds import BoundedSchema, Bounds, bound
-from extractkit.schema.claims import Claim, find_claims, find_dropped
+from extractkit.schema.claims import Claim, ClaimReader, Reading
 from extractkit.schema.convert import Fault, Lifter
 from extractkit.schema.dialects import Dialect
 from extractkit.schema.dumped import document_of
@@ -166,11 +166,19 @@ class CompiledSchema:
         Each key of an open map is a claim of kind "key" before those of its value. What a type
         drops (see `dropped`) claims nothing.
         """
-        return find_claims(document, self.tree, is_type=self.adapter is not None)
+        return self.read(document).claims
 
     def dropped(self, document: JsonValue) -> tuple[Pointer, ...]:
         """Return the keys of a document that the target does not declare and leaves out.
 
         The outermost ones only. A JSON Schema leaves nothing out.
         """
-        return () if self.adapter is None else find_dropped(document, self.tree)
+        return () if self.adapter is None else tuple(self.read(document).dropped)
+
+    def read(self, document: JsonValue) -> Reading:
+        """Return what `claims` and `dropped` give, of one walk."""
+        reader: ClaimReader | None = self.prepared.get("claims")
+        if reader is None:
+            made = ClaimReader(self.tree, is_type=self.adapter is not None)
+            reader = cast("ClaimReader", self.prepared.setdefault("claims", made))
+        return reader.read(document)

@@ -1,0 +1,244 @@
+"""What a target says of each place of a document: kept, so that it is found out once.
+
+Neighbours: `claims` walks a document with this. A place is known by the nodes that speak of it and
+by the mark that it inherits; which branch of a union speaks depends on the value, most often on
+its type only. Nothing here looks into a text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, Literal, TypeAlias
+
+from extractkit.fields import Mark
+from extractkit.paths import JsonObject, JsonValue, Pointer, join
+from extractkit.schema.convert import below
+from extractkit.schema.match import choose, is_unknown, json_types
+from extractkit.schema.nodes import (
+    AllOfNode,
+    ArrayNode,
+    ChoiceNode,
+    Node,
+    ObjectNode,
+    RefNode,
+    SchemaTree,
+    StringNode,
+    UnionNode,
+)
+from extractkit.schema.plain import type_of
+
+__all__ = ["ClaimKind", "Known", "Leaf", "Part", "Plan", "Spot"]
+
+ClaimKind: TypeAlias = Literal["text", "number", "date", "datetime", "time", "key", "exempt"]
+Leaf: TypeAlias = tuple[ClaimKind, Mark | None]
+Part: TypeAlias = "tuple[Pointer, str | None, JsonValue, Spot, bool]"
+"""Pointer, key if that is invented text, value, place, whether a type leaves it out."""
+
+_FORMATS: Final[dict[str, ClaimKind]] = {
+    "date": "date",
+    "date-time": "datetime",
+    "time": "time",
+}
+_MOST_KEPT: Final = 10_000
+"""Places kept of one target: combinations of branches can be very many."""
+
+
+class Plan:
+    """What is known of the places of one target. Safe to share between threads.
+
+    Attributes:
+        tree: The user's own nodes, not lowered.
+        root: The outermost place.
+    """
+
+    def __init__(self, tree: SchemaTree) -> None:
+        self.tree = tree
+        self._spots: dict[tuple[tuple[Node, ...], Mark | None], Spot] = {}
+        self._known: dict[tuple[tuple[Node, ...], Mark | None, bool], Known] = {}
+        self.root = self.spot((tree.root,), None)
+
+    def spot(self, nodes: tuple[Node, ...], mark: Mark | None) -> Spot:
+        """Return the place of which `nodes` speak."""
+        found = self._spots.get((nodes, mark))
+        if found is None:
+            found = Spot(self, nodes, mark)
+            if len(self._spots) < _MOST_KEPT:
+                self._spots[nodes, mark] = found
+        return found
+
+    def known(self, nodes: tuple[Node, ...], mark: Mark | None, *, decimal: bool) -> Known:
+        """Return what `nodes`, with neither unions nor references among them, say of a value."""
+        found = self._known.get((nodes, mark, decimal))
+        if found is None:
+            found = Known(self, nodes, mark, decimal=decimal)
+            if len(self._known) < _MOST_KEPT:
+                self._known[nodes, mark, decimal] = found
+        return found
+
+
+class Spot:
+    """A place before its value is looked at.
+
+    Attributes:
+        mark: The mark that it inherits.
+        leaves: Kind and mark of the leaves here, by the type of their value, where no more than
+            that decides. Containers are not in it.
+    """
+
+    __slots__ = ("_by_type", "_nodes", "_plan", "leaves", "mark")
+
+    def __init__(self, plan: Plan, nodes: tuple[Node, ...], mark: Mark | None) -> None:
+        self._plan = plan
+        self._nodes = nodes
+        self.mark = mark
+        self.leaves: dict[type[object], Leaf] = {}
+        self._by_type: dict[type[object], Known] = {}
+
+    def leaf(self, value: JsonValue) -> Leaf:
+        """Return kind and mark of `value`, a scalar or an empty container."""
+        kind = value.__class__
+        known = self.known(value)
+        leaf = _kind(value, known), known.mark
+        if kind in self._by_type and kind not in (dict, list):
+            self.leaves[kind] = leaf
+        return leaf
+
+    def known(self, value: JsonValue) -> Known:
+        """Return what speaks of `value` in the end."""
+        return self._by_type.get(value.__class__) or self._settle(value)
+
+    def _settle(self, value: JsonValue) -> Known:
+        """Follow references, parts and branches; a mark further in replaces one further out."""
+        settled: list[Node] = []
+        mark, decimal, by_type = self.mark, False, True
+        pending = list(reversed(self._nodes))
+        tree = self._plan.tree
+        while pending:
+            node = pending.pop()
+            mark = node.mark or mark
+            if isinstance(node, RefNode):
+                pending.append(tree.definitions[node.name])
+            elif isinstance(node, AllOfNode):
+                pending.extend(reversed(node.parts))
+            elif isinstance(node, UnionNode):
+                decimal = decimal or node.decimal
+                by_type = by_type and _is_chosen_by_type(node, value, tree)
+                branch = choose(node, value, tree)
+                if branch is not None:
+                    pending.append(branch)
+            else:
+                settled.append(node)
+        known = self._plan.known(tuple(settled), mark, decimal=decimal)
+        if by_type:
+            self._by_type[value.__class__] = known
+        return known
+
+
+def _is_chosen_by_type(node: UnionNode, value: JsonValue, tree: SchemaTree) -> bool:
+    """Whether `choose` takes the same branch for every value of this type."""
+    kind = type_of(value)
+    near = [branch for branch in node.branches if kind in json_types(branch, tree)]
+    named = kind == "object" and node.tag is not None
+    return len(near) <= 1 and not named and not any(is_unknown(tree.resolve(each)) for each in near)
+
+
+class Known:
+    """What the nodes say of a value in the end: several nodes where an allOf speaks of it.
+
+    Attributes:
+        nodes: They; none is a union, a reference or an allOf.
+        mark: The user's mark on it or on the nearest container that has one.
+        decimal: It is a decimal number in one of its spellings.
+    """
+
+    __slots__ = ("_children", "_items", "_named", "_plan", "decimal", "mark", "nodes")
+
+    def __init__(
+        self, plan: Plan, nodes: tuple[Node, ...], mark: Mark | None, *, decimal: bool
+    ) -> None:
+        self._plan = plan
+        self.nodes = nodes
+        self.mark = mark
+        self.decimal = decimal
+        self._children: dict[str, tuple[str, Spot, bool]] = {}
+        self._items: dict[int, Spot] = {}
+        self._named: frozenset[str] | None = None
+
+    def members(self, pointer: Pointer, value: JsonObject) -> Iterator[Part]:
+        """Yield the members of an object that stands at `pointer`."""
+        children = self._children
+        keys_claim = self._keys_claim()
+        for key, part in value.items():
+            suffix, spot, dropped = children.get(key) or self._child(key)
+            yield pointer + suffix, key if keys_claim else None, part, spot, dropped
+
+    def items(self, pointer: Pointer, value: list[JsonValue]) -> Iterator[Part]:
+        """Yield the items of a list that stands at `pointer`."""
+        own = [len(node.prefix) for node in self.nodes if isinstance(node, ArrayNode)]
+        last = max(own, default=0)  # from there on, all items are alike
+        dropped = _drops(self.nodes, 0)
+        for index, part in enumerate(value):
+            at = min(index, last)
+            spot = self._items.get(at)
+            if spot is None:
+                spot = self._items[at] = self._below(at)
+            yield f"{pointer}/{index}", None, part, spot, dropped
+
+    def _below(self, key: str | int) -> Spot:
+        nodes = tuple(found for node in self.nodes if (found := below(node, key)) is not None)
+        return self._plan.spot(nodes, self.mark)
+
+    def _child(self, key: str) -> tuple[str, Spot, bool]:
+        child = join("", key), self._below(key), _drops(self.nodes, key)
+        if self._named is None:
+            self._named = _names(self.nodes)
+        if key in self._named:
+            self._children[key] = child
+        return child
+
+    def _keys_claim(self) -> bool:
+        """Whether these are maps whose keys are free text, and nothing exempts them."""
+        maps = [node for node in self.nodes if isinstance(node, ObjectNode)]
+        if not maps or self.mark in (Mark.INFERRED, Mark.REASONING):
+            return False
+        tree = self._plan.tree
+        return not any(node.properties or _is_finite(node.names, tree) for node in maps)
+
+
+def _is_finite(names: Node | None, tree: SchemaTree) -> bool:
+    return names is not None and isinstance(tree.resolve(names), ChoiceNode)
+
+
+def _names(nodes: tuple[Node, ...]) -> frozenset[str]:
+    """Return the keys that the nodes know by name; others can be without number."""
+    maps = [node for node in nodes if isinstance(node, ObjectNode)]
+    declared = {prop.name for node in maps for prop in node.properties}
+    return frozenset(declared.union(*(node.reads for node in maps)))
+
+
+def _drops(nodes: tuple[Node, ...], key: str | int) -> bool:
+    """Whether no node reads `key`, nor says anything of keys that it does not declare."""
+    maps = [node for node in nodes if isinstance(node, ObjectNode)]
+    return bool(maps) and all(
+        bool(node.properties)
+        and not (node.extra_stated or node.patterns or key in node.reads)
+        and all(prop.name != key for prop in node.properties)
+        for node in maps
+    )
+
+
+def _kind(value: JsonValue, known: Known) -> ClaimKind:
+    """Return what a leaf is looked for as; the same for every value of a type."""
+    if value is None or isinstance(value, bool | dict | list):
+        return "exempt"
+    if known.mark in (Mark.INFERRED, Mark.REASONING):
+        return "exempt"
+    choices = [node for node in known.nodes if isinstance(node, ChoiceNode)]
+    if any(node.unknown for node in choices) or (choices and known.mark is None):
+        return "exempt"
+    if isinstance(value, int | float) or known.decimal:
+        return "number"
+    for node in known.nodes:
+        if isinstance(node, StringNode) and node.format in _FORMATS:
+            return _FORMATS[node.format]
+    return "text"
