@@ -29,9 +29,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=tuple(DIALECTS),
         help="who is to be asked (default: json-schema)",
     )
-    parser.add_argument(
-        "--sent", action="store_true", help="print only the schema that is sent"
-    )
+    parser.add_argument("--sent", action="store_true", help="print only the schema that is sent")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
