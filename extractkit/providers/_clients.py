@@ -7,9 +7,11 @@ of it is made. The caller's own client is never closed or changed.
 from __future__ import annotations
 
 import asyncio
+import functools
 import importlib
 import os
 import re
+import sys
 import threading
 import weakref
 from collections.abc import AsyncGenerator
@@ -19,6 +21,7 @@ from typing import Any, Final
 
 from extractkit.errors import AuthenticationError, MissingDependencyError, UsageError
 from extractkit.providers._bounded import bound
+from extractkit.providers._errors import from_exception
 
 __all__ = ["ANTHROPIC_SDK", "OPENAI_SDK", "OwnClients", "Sdk", "check_client", "is_async"]
 
@@ -177,8 +180,9 @@ class OwnClients:
                 http = self._http("DefaultHttpxClient")
                 bound(http)
                 self._sync = self._make(self._sdk.sync, http)
-                # An object that is dropped without close() must not leave its connections open.
-                weakref.finalize(self, _close_here, http, self._process).atexit = False
+                # Dropped without close(), at the latest at the end of the process, this must not
+                # leave its connections open.
+                weakref.finalize(self, _close_here, http, self._process)
             return self._sync
 
     async def for_loop(self) -> Any:
@@ -190,6 +194,10 @@ class OwnClients:
         """
         self._leave_parent()
         loop = asyncio.get_running_loop()
+        if self._sdk.package not in sys.modules:
+            self._require_key()
+            # This takes long enough to be felt by everything else in the loop.
+            await asyncio.to_thread(_load_whole, self._sdk)
         with self._lock:
             if loop in self._by_loop:
                 return self._by_loop[loop][0]
@@ -197,7 +205,7 @@ class OwnClients:
                 del self._by_loop[other]
             http = self._http("DefaultAsyncHttpxClient")
             client = self._make(self._sdk.other, http)
-            keeper = _keep_open(client)
+            keeper = _keep_open(client, loop, weakref.ref(self._by_loop))
             self._by_loop[loop] = (client, keeper)
         # Begun, the generator is the loop's to end, which asyncio.run and its like do.
         await anext(keeper)
@@ -235,7 +243,7 @@ class OwnClients:
 
         # The SDKs keep 100 idle connections of 1000; above that, each call would connect anew.
         limits = httpx2.Limits(max_connections=1000, max_keepalive_connections=1000)
-        return getattr(module, name)(limits=limits)
+        return getattr(module, name)(limits=limits, verify=_trust())
 
     def _make(self, name: str, http: Any) -> Any:
         options: dict[str, Any] = {"max_retries": 0, "http_client": http}
@@ -245,7 +253,10 @@ class OwnClients:
         key = self._api_key or (self.key() if self._is_ours() else None)
         if key is not None:
             options["api_key"] = key
-        return getattr(load(self._sdk), name)(**options)
+        try:
+            return getattr(load(self._sdk), name)(**options)
+        except _sdk_errors(self._sdk) as error:
+            raise from_exception(error) or error from error
 
     def _is_ours(self) -> bool:
         """Whether the key comes from places that the SDK does not know."""
@@ -261,11 +272,16 @@ class OwnClients:
         )
 
 
-async def _keep_open(client: Any) -> AsyncGenerator[None, None]:
+async def _keep_open(
+    client: Any, loop: asyncio.AbstractEventLoop, by_loop: weakref.ref[_ByLoop]
+) -> AsyncGenerator[None, None]:
     """Close `client` in its own event loop, when this generator is closed or lost."""
     try:
         yield
     finally:
+        there = by_loop()
+        if there is not None:
+            there.pop(loop, None)
         await client.close()
 
 
@@ -274,6 +290,24 @@ _ByLoop = weakref.WeakKeyDictionary[
 ]
 
 _of_parents: list[Any] = []
+
+
+@functools.cache
+def _trust() -> Any:
+    """Return what decides whom to trust; to read it takes a thousand times a client's making."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
+
+
+def _load_whole(sdk: Sdk) -> None:
+    load(sdk)
+    _trust()
+
+
+def _sdk_errors(sdk: Sdk) -> type[Exception]:
+    root: type[Exception] = getattr(load(sdk), f"{sdk.sync}Error")
+    return root
 
 
 def _close_here(http: Any, process: int) -> None:

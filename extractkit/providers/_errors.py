@@ -165,7 +165,7 @@ def _from_set_up(exc: BaseException, sdk: set[str]) -> AuthenticationError | Non
             "the client has no key; give it one, or set the environment variable of its SDK"
         )
     if sdk & {"OpenAIError", "AnthropicError"}:
-        return AuthenticationError(f"{_innermost(exc)}; check how the client is set up")
+        return AuthenticationError(f"{redact(str(exc))}; check how the client is set up")
     return None
 
 
