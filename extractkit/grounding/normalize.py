@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-__all__ = ["IGNORABLE", "Folded", "find_all", "fold", "joins_previous"]
+__all__ = ["IGNORABLE", "Folded", "find_all", "fold", "fold_phrase", "joins_previous"]
 
 IGNORABLE = "\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff"
 """Characters without width, as the inside of a regular expression's character class."""
@@ -31,6 +31,13 @@ _TYPOGRAPHY = str.maketrans(
         "\u2044": "/",
     }
 )
+
+# What folding makes of ASCII, but for runs of white space.
+_ASCII = {
+    code: " " if chr(code).isspace() else chr(code).lower().translate(_TYPOGRAPHY)
+    for code in range(128)
+}
+_BLANKS = re.compile("  +")
 
 # Compatibility folding would glue these to their neighbour: 10² is not 102, Acme™ not Acmetm.
 _KEPT = "\u2120\u2122"
@@ -90,6 +97,8 @@ def fold(text: str, *, skip_references: bool = False) -> Folded:
         text: Any text.
         skip_references: Leave out reference marks such as "[3]" with the space before them.
     """
+    if text.isascii() and not skip_references:
+        return _fold_ascii(text)
     folder = _Folder(text)
     kept_from = 0
     if skip_references:
@@ -100,6 +109,35 @@ def fold(text: str, *, skip_references: bool = False) -> Folded:
     return Folded(
         text="".join(folder.parts), starts=tuple(folder.starts), pieces=tuple(folder.pieces)
     )
+
+
+def fold_phrase(text: str) -> str:
+    """Return `text` folded and without spaces around it."""
+    if text.isascii():
+        return " ".join(text.translate(_ASCII).split())
+    return fold(text).text.strip(" ")
+
+
+def _fold_ascii(text: str) -> Folded:
+    """Fold a text in which only runs of white space do not fold one to one."""
+    folded = text.translate(_ASCII)
+    starts: list[int] = []
+    pieces: list[tuple[int, int, bool]] = []
+    at = removed = 0
+    for blank in _BLANKS.finditer(folded) if "  " in folded else ():
+        start, stop = blank.span()
+        if start > at:
+            starts.append(at - removed)
+            pieces.append((at, start, True))
+        starts.append(start - removed)
+        pieces.append((start, stop, False))
+        at = stop
+        removed += stop - start - 1
+    if len(folded) > at:
+        starts.append(at - removed)
+        pieces.append((at, len(folded), True))
+    short = _BLANKS.sub(" ", folded) if removed else folded
+    return Folded(text=short, starts=tuple(starts), pieces=tuple(pieces))
 
 
 def find_all(haystack: str, needle: str) -> Iterator[int]:

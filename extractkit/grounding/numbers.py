@@ -9,26 +9,33 @@ separator nor a scale changes, so that only tokens that can have the wanted valu
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import unicodedata
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal
+from typing import Literal, NamedTuple, TypeAlias
 
-from extractkit.grounding.surroundings import After, Before, chain_doubt, look_after, look_before
+from extractkit.grounding.surroundings import (
+    After,
+    Before,
+    chain_doubt,
+    is_bare,
+    look_after,
+    look_before,
+)
 from extractkit.paths import JsonValue
 
 __all__ = ["NumberIndex", "NumberReading", "number_of"]
 
 _GROUP_GAPS = "'\u2019\u00a0\u202f\u2009"
-_TOKEN = re.compile(
+_TOKEN_FORM = (
     rf"\d{{1,3}}(?P<gap>[{_GROUP_GAPS}])\d{{3}}(?:(?P=gap)\d{{3}})*(?!\d)(?:[.,]\d+)?"
     r"|\d+(?:[.,\uff0e\uff0c]\d+)*"
 )
+_TOKEN = re.compile(_TOKEN_FORM)
+_AT_TOKENS = re.compile(f"({_TOKEN_FORM})")
 _SPACED = re.compile(r"(?<!\d)(?<!\d[.,])\d{1,3}(?: \d{3})+(?!\d)(?:[.,]\d+)?")
 _SEPARATORS = str.maketrans("", "", f".,\uff0e\uff0c {_GROUP_GAPS}")
 _PLAIN = str.maketrans({"\uff0e": ".", "\uff0c": ",", **dict.fromkeys(f" {_GROUP_GAPS}")})
@@ -44,8 +51,11 @@ _DASH = "the dash before the digits may be a minus sign or not"
 _BRACKETS = "the round brackets may be a minus sign or not"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NumberReading:
+_Token: TypeAlias = tuple[int, int, str]
+"""Start, end, and the doubt that comes with how it was cut out."""
+
+
+class NumberReading(NamedTuple):
     """One way to read a number token.
 
     Attributes:
@@ -93,8 +103,10 @@ class NumberIndex:
     def __init__(self, text: str, *, decimal: Literal[".", ","] | None = None) -> None:
         self._text = text
         self._decimal: Literal[".", ","] | None = decimal
-        self._tokens: defaultdict[str, list[tuple[int, int, str]]] = defaultdict(list)
+        self._tokens: defaultdict[str, list[_Token]] = defaultdict(list)
         self._found: dict[Decimal, tuple[NumberReading, ...]] = {}
+        self._read: dict[_Token, list[NumberReading]] = {}
+        self._bare: dict[str, list[tuple[Decimal, str, str]]] = {}
         self._spaced: list[tuple[int, int]] = []
         self._scan()
 
@@ -107,7 +119,7 @@ class NumberIndex:
         if value not in self._found:
             plain = 0
             found: list[NumberReading] = []
-            key = "".join(map(str, value.as_tuple().digits)).strip("0")
+            key = _digits(value)
             for token in self._tokens.get(key, ()):
                 same = [each for each in self._readings(*token) if each.value == value]
                 found.extend(same)
@@ -128,19 +140,50 @@ class NumberIndex:
         ]
 
     def _scan(self) -> None:
-        for match in _TOKEN.finditer(self._text):
-            token = match.group()
-            self._tokens[_significant(token)].append((match.start(), match.end(), ""))
-            if token.count(",") > 1 and "." not in token and not _digit_readings(token, None):
+        """File every token under its significant digits, in the order of the text."""
+        known: dict[str, tuple[list[_Token], bool]] = {}
+        end = 0
+        may_be_spaced = False
+        parts = _AT_TOKENS.split(self._text)  # what is between, token, its gap, and so on
+        for between, token in zip(parts[::3], parts[1::3], strict=False):
+            start = end + len(between)
+            end = start + len(token)
+            if token not in known:
+                known[token] = self._tokens[_significant(token)], _is_list(token)
+            filed, is_list = known[token]
+            filed.append((start, end, ""))
+            if is_list:
                 for part in re.finditer(r"\d+", token):
-                    start, end = match.start() + part.start(), match.start() + part.end()
-                    self._tokens[_significant(part.group())].append((start, end, _IN_LIST))
-        for match in _SPACED.finditer(self._text):
+                    first, last = start + part.start(), start + part.end()
+                    self._tokens[_significant(part.group())].append((first, last, _IN_LIST))
+            may_be_spaced = may_be_spaced or (between == " " and len(token) > 2)
+        for match in _SPACED.finditer(self._text) if may_be_spaced else ():
             self._spaced.append(match.span())
             self._tokens[_significant(match.group())].append((*match.span(), _OVER_SPACE))
 
     def _readings(self, start: int, end: int, doubt: str) -> list[NumberReading]:
         """Read one token: every value it may have, none where it is part of something longer."""
+        if not doubt and is_bare(self._text, start, end):
+            space = self._space_doubt(start, end) if self._spaced else ""
+            return [
+                NumberReading(number, start, end, "", own or space or zero)
+                for number, own, zero in self._forms(self._text[start:end])
+            ]
+        token = (start, end, doubt)
+        if token not in self._read:
+            self._read[token] = self._read_token(*token)
+        return self._read[token]
+
+    def _forms(self, token: str) -> list[tuple[Decimal, str, str]]:
+        """Return what a token with nothing around it may be worth, and the doubts about it."""
+        if token not in self._bare:
+            self._bare[token] = [
+                (Decimal(number), own, _zero_doubt(number))
+                for number, own in _digit_readings(_ascii(token), self._decimal)
+            ]
+        return self._bare[token]
+
+    def _read_token(self, start: int, end: int, doubt: str) -> list[NumberReading]:
         digits = _ascii(self._text[start:end])
         surroundings = self._surroundings(start, end, digits, listed=doubt == _IN_LIST)
         if surroundings is None:
@@ -193,14 +236,13 @@ def _combine(
         if closed:
             yield from _in_brackets(text, plain, currency=before.currency)
         elif before.negative:
-            yield dataclasses.replace(
-                plain,
+            yield plain._replace(
                 value=worth.copy_negate(),
                 start=before.start,
                 doubt=plain.doubt or (_DASH if before.unsure else ""),
             )
             if before.unsure:
-                yield dataclasses.replace(plain, doubt=plain.doubt or _DASH)
+                yield plain._replace(doubt=plain.doubt or _DASH)
         else:
             yield plain
 
@@ -227,14 +269,13 @@ def _in_brackets(text: str, plain: NumberReading, *, currency: bool) -> Iterator
     """
     raw = text[plain.start : plain.end]
     amount = currency or any(mark in raw for mark in ".,")
-    yield dataclasses.replace(
-        plain,
+    yield plain._replace(
         value=plain.value.copy_negate(),
         start=text.rfind("(", 0, plain.start),
         end=plain.end + 1,
         doubt=plain.doubt or ("" if amount else _BRACKETS),
     )
-    yield dataclasses.replace(plain, doubt=plain.doubt or (_BRACKETS if amount else ""))
+    yield plain._replace(doubt=plain.doubt or (_BRACKETS if amount else ""))
 
 
 def _digit_readings(digits: str, decimal: Literal[".", ","] | None) -> tuple[tuple[str, str], ...]:
@@ -282,6 +323,19 @@ def _zero_doubt(number: str) -> str:
     whole = number.partition(".")[0]
     padded = len(whole) > 2 and whole.startswith("0")
     return "with leading zeros it may be an identifier" if padded else ""
+
+
+def _digits(value: Decimal) -> str:
+    """Return the significant digits of a number, as `_significant` gives those of a token."""
+    written = str(value)
+    if "E" in written:
+        return "".join(map(str, value.as_tuple().digits)).strip("0")
+    return written.lstrip("-").replace(".", "").strip("0")
+
+
+def _is_list(token: str) -> bool:
+    """Whether commas in a token can only part numbers, never the digits of one."""
+    return token.count(",") > 1 and "." not in token and not _digit_readings(token, None)
 
 
 def _significant(token: str) -> str:

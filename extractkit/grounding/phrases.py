@@ -20,6 +20,11 @@ __all__ = ["PhraseIndex"]
 # Of a phrase that stands more often than this, the first places are as good as any.
 _MOST_PLACES = 1000
 
+# A search through a short text is cheaper than an index of it, unless most of what it finds is
+# inside of words.
+_LONG = 16_384
+_MOST_INSIDE = 64
+
 # Letters of one word, or digits of one number; raised digits and fractions belong to neither.
 _RUN = re.compile(
     rf"[^\W\d_{UNSPACED}\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2079\u2080-\u2089\u2150-\u218b"
@@ -45,13 +50,56 @@ class PhraseIndex:
         Spans count characters of the source. Costs as much as the rarest word of the needle
         occurs; for needles without a word, a search through the text.
         """
+        near = None if self._skip_references else self._search(needle)
+        if near is not None:
+            return near
         spans = (self._folded.span(at, at + len(needle)) for at in self._offsets(needle))
         whole = (span for span in spans if span is not None and stands_alone(self._text, *span))
         return list(islice(whole, _MOST_PLACES))
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the text is ASCII without any mark that could be a reference."""
+        return self._is_ascii and "[" not in self._text
+
     def has_words(self, needle: str) -> bool:
         """Return whether each word of `needle` stands somewhere in the text."""
         return all(match.group() in self._runs for match in _RUN.finditer(needle))
+
+    def _search(self, needle: str) -> list[tuple[int, int]] | None:
+        """Return the same by a search through the text, or None where the index must tell.
+
+        It must beside characters of which the edges of words depend, and where the needle
+        stands often inside of words.
+        """
+        if not needle.isascii() or len(self._text) > _LONG:
+            return None
+        folded = self._folded
+        spans: list[tuple[int, int]] = []
+        inside = 0
+        for at in find_all(folded.text, needle):
+            span = folded.span(at, at + len(needle))
+            if span is None or not (self._is_ascii or self._is_ascii_at(span, at, needle)):
+                return None
+            if stands_alone(self._text, *span):
+                spans.append(span)
+            else:
+                inside += 1
+            if inside > _MOST_INSIDE or len(spans) == _MOST_PLACES:
+                return spans if len(spans) == _MOST_PLACES else None
+        return spans
+
+    def _is_ascii_at(self, span: tuple[int, int], at: int, needle: str) -> bool:
+        """Whether text and folded text are the same ASCII characters at both edges of a match."""
+        start, end = span
+        own = self._text[max(0, start - 1) : start + 1], self._text[end - 1 : end + 1]
+        folded, last = self._folded.text, at + len(needle)
+        theirs = folded[max(0, at - 1) : at + 1], folded[last - 1 : last + 1]
+        return all(map(str.isascii, own)) and tuple(fold(each).text for each in own) == theirs
+
+    @cached_property
+    def _is_ascii(self) -> bool:
+        return self._text.isascii()
 
     @cached_property
     def _folded(self) -> Folded:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from extractkit.grounding.words import is_letter
 
-__all__ = ["After", "Before", "chain_doubt", "look_after", "look_before"]
+__all__ = ["After", "Before", "chain_doubt", "is_bare", "look_after", "look_before"]
 
 _GAPS = " \u00a0\u202f\u2009"
 _WINDOW = 24
@@ -72,6 +72,16 @@ _TOUCHING = re.compile(r"[^\W\d_]+")
 _CURRENCY_AFTER = re.compile(rf"[{_GAPS}]?{_CURRENCY}(?![^\W_])", re.IGNORECASE)
 
 
+# Eight characters are as far as sign, currency, gap and bracket reach.
+_REACH = 8
+_BARE_BEFORE = re.compile(r"[^-+(\u0080-\U0010ffff]*+(?<![\w.,/:])\Z")
+_BARE_AFTER = re.compile(
+    rf"\Z|[.,](?!\d)|[^\w .,%/:\-\u0080-\U0010ffff]"
+    rf"| (?![%\uff05\u2030]|per[{_GAPS}]?cent|pct|{'|'.join(sorted(_SCALES))})",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Before:
     """What stands before the digits.
@@ -112,6 +122,18 @@ class After:
     power: int = 0
     unit: str = ""
     either: bool = False
+
+
+def is_bare(text: str, start: int, end: int) -> bool:
+    """Whether it is plain that nothing around the digits belongs to them.
+
+    Where it is, `look_before` and `look_after` find neither sign nor bracket, percent or scale,
+    and `chain_doubt` no link. There may be a currency, which changes nothing then.
+    """
+    return (
+        _BARE_BEFORE.match(text, start - _REACH if start > _REACH else 0, start) is not None
+        and _BARE_AFTER.match(text, end) is not None
+    )
 
 
 def look_before(text: str, start: int, *, plain: bool) -> Before | None:

@@ -24,6 +24,7 @@ UNSPACED = (
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _IGNORABLE = re.compile(f"[{IGNORABLE}]")
 _JOINER = "\u200d"
+_BEYOND_ASCII = "\x80"
 
 
 def stands_alone(text: str, start: int, end: int) -> bool:
@@ -32,6 +33,19 @@ def stands_alone(text: str, start: int, end: int) -> bool:
     An edge between two letters or digits is inside of a word, except next to scripts that write
     without spaces. "480" does not stand alone in "3,480.50", nor "e" before a combining accent.
     """
+    before = text[start - 1] if start else " "
+    after = text[end] if end < len(text) else " "
+    if before < _BEYOND_ASCII and after < _BEYOND_ASCII:
+        first, last = text[start], text[end - 1]
+        if first < _BEYOND_ASCII and last < _BEYOND_ASCII:
+            if (before.isalnum() and first.isalnum()) or (after.isalnum() and last.isalnum()):
+                return False
+            return not (_inside_number(text, start - 1) or _inside_number(text, end))
+    return _stands_alone(text, start, end)
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    """Return the same, next to characters of any script."""
     left, right = _skip_back(text, start), _skip(text, end)
     if end < len(text) and (joins_previous(text[end]) or text[end] in _JOINER + _SKIN_TONES):
         return False
