@@ -384,8 +384,9 @@ def _key(asked: Asked) -> tuple[str, str, str, str]:
 
 
 def _known(asked: Asked) -> Enforcement | None:
+    verdict = _verdicts.lookup(*_key(asked))
     found = _found.get(_key(asked))
-    if found is None or _verdicts.lookup(*_key(asked)) is not found.enforced:
+    if verdict is None or found is None or verdict.enforced is not found.enforced:
         return None
     return found
 
@@ -393,7 +394,8 @@ def _known(asked: Asked) -> Enforcement | None:
 def _kept(found: Enforcement) -> Enforcement:
     if found.enforced is not None and found.base_url:
         _found[_key(found)] = found
-        _verdicts.record(*_key(found), enforced=found.enforced)
+        verdict = _verdicts.Verdict(enforced=found.enforced, date=found.date)
+        _verdicts.record(*_key(found), verdict)
     return found
 
 

@@ -171,8 +171,10 @@ class Hosted:
         """What this model can do: what the table says, and what was proved of the server."""
         if self._table is None:
             self._table = self._look_up()
-        verdict = _verdicts.lookup(self.base_url, self.endpoint, self._model, "native")
-        return self._table if verdict is None else _with_verdict(self._table, verdict)
+        dialect = "anthropic" if self._SERVICE.api == "anthropic" else "openai-strict"
+        return _verdicts.applied(
+            self._table, self.base_url, self.endpoint, self._model, dialect=dialect
+        )
 
     def _look_up(self) -> Capabilities:
         service = self._SERVICE
@@ -331,24 +333,6 @@ class Hosted:
 
 def _rebuild(kind: type[Hosted], model: str, settings: dict[str, Any]) -> Hosted:
     return kind(model, **settings)
-
-
-def _with_verdict(table: Capabilities, enforced: bool) -> Capabilities:
-    if not enforced:
-        return replace(
-            table,
-            enforcement=None,
-            dialect=None,
-            source="verify_enforcement: this server ignores the schema that it is sent",
-        )
-    if table.enforcement is not None:
-        return table
-    return replace(
-        table,
-        enforcement="native",
-        dialect="openai-strict",
-        source="verify_enforcement: this server holds its answers to the schema that it is sent",
-    )
 
 
 def _merged(body: JsonObject, extra: Mapping[str, JsonValue], at: str) -> JsonObject:

@@ -1,20 +1,37 @@
 """What was proved of servers: whether one really holds its answers to what it accepts.
 
-Neighbours: `verify_enforcement` records here, `_hosted` looks it up for its capabilities. The
-facts live as long as the process; nothing is asked and nothing is written.
+Neighbours: `verify_enforcement` records here, `_hosted` goes by it in its capabilities. The facts
+live as long as the process; nothing is asked and nothing is written.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import threading
+from dataclasses import dataclass
 
-__all__ = ["forget_all", "lookup", "record"]
+from extractkit.messages import Capabilities
+
+__all__ = ["Verdict", "applied", "forget_all", "lookup", "record"]
 
 _lock = threading.Lock()
-_verdicts: dict[tuple[str, str, str, str], bool] = {}
+_verdicts: dict[tuple[str, str, str, str], Verdict] = {}
 
 
-def record(base_url: str, endpoint: str, model: str, mode: str, *, enforced: bool) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What was found out.
+
+    Attributes:
+        enforced: Whether an answer was held to what was sent.
+        date: When that was, as ISO 8601 writes a day.
+    """
+
+    enforced: bool
+    date: str
+
+
+def record(base_url: str, endpoint: str, model: str, mode: str, verdict: Verdict) -> None:
     """Keep what was found out.
 
     Args:
@@ -22,13 +39,13 @@ def record(base_url: str, endpoint: str, model: str, mode: str, *, enforced: boo
         endpoint: The path that was asked, as `Hosted.endpoint` says it.
         model: The model's name at the server.
         mode: How it was asked: "native" for a schema in the request, or another way's name.
-        enforced: Whether the answer was held to the schema.
+        verdict: What came of it.
     """
     with _lock:
-        _verdicts[base_url, endpoint, model, mode] = enforced
+        _verdicts[base_url, endpoint, model, mode] = verdict
 
 
-def lookup(base_url: str, endpoint: str, model: str, mode: str) -> bool | None:
+def lookup(base_url: str, endpoint: str, model: str, mode: str) -> Verdict | None:
     """Return what was found out, or None where nobody has looked."""
     return _verdicts.get((base_url, endpoint, model, mode))
 
@@ -37,3 +54,39 @@ def forget_all() -> None:
     """Forget everything, as if nobody had looked."""
     with _lock:
         _verdicts.clear()
+
+
+def applied(
+    table: Capabilities, base_url: str, endpoint: str, model: str, *, dialect: str
+) -> Capabilities:
+    """Return what a model can do: what the table says, corrected by what was found out.
+
+    Args:
+        table: What is known without having looked.
+        base_url: Where the server is.
+        endpoint: The path that is asked.
+        model: The model's name at the server.
+        dialect: What a schema is written in there, where the table assumes no enforcement.
+    """
+    native = lookup(base_url, endpoint, model, "native")
+    json_mode = lookup(base_url, endpoint, model, "json_mode")
+    if json_mode is not None:
+        table = dataclasses.replace(table, json_mode=json_mode.enforced)
+        told = "gives JSON where it is wished for" if json_mode.enforced else "ignores that wish"
+        table = _told(table, json_mode, told)
+    if native is None:
+        return table
+    if not native.enforced:
+        return _told(_without(table), native, "ignores the schema")
+    if table.enforcement is None:
+        table = dataclasses.replace(table, enforcement="native", dialect=dialect)
+    return _told(table, native, "holds its answers to the schema")
+
+
+def _without(table: Capabilities) -> Capabilities:
+    return dataclasses.replace(table, enforcement=None, dialect=None)
+
+
+def _told(table: Capabilities, verdict: Verdict, what: str) -> Capabilities:
+    source = f"verify_enforcement found on {verdict.date} that the server {what}"
+    return dataclasses.replace(table, source=source)

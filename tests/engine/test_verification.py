@@ -286,7 +286,7 @@ class TestMemory:
         first = verify_enforcement(Server([SENTENCE]))
         again = verify_enforcement(Server([]))  # an empty script answers nothing
         assert again is first
-        assert _verdicts.lookup(*server_key()) is False
+        assert kept() is False
 
     def test_another_model_endpoint_or_mode_is_asked_for_itself(self) -> None:
         class Elsewhere(Server):
@@ -301,12 +301,12 @@ class TestMemory:
         verify_enforcement(Server([SENTENCE]))
         assert verify_enforcement(Server([obedient]), refresh=True).enforced is True
         assert verify_enforcement(Server([])).enforced is True
-        assert _verdicts.lookup(*server_key()) is True
+        assert kept() is True
 
     def test_what_stays_open_is_not_kept(self) -> None:
         verify_enforcement(Server([SENTENCE]))
         assert verify_enforcement(Server([""]), refresh=True).enforced is None
-        assert _verdicts.lookup(*server_key()) is False
+        assert kept() is False
 
     def test_a_forgotten_verdict_is_asked_for_again(self) -> None:
         verify_enforcement(Server([SENTENCE]))
@@ -318,8 +318,9 @@ class TestMemory:
         assert verify_enforcement(FakeProvider([obedient])).enforced is True
 
 
-def server_key() -> tuple[str, str, str, str]:
-    return Server.base_url, Server.endpoint, "scripted", "native"
+def kept() -> bool | None:
+    verdict = _verdicts.lookup(Server.base_url, Server.endpoint, "scripted", "native")
+    return None if verdict is None else verdict.enforced
 
 
 def test_the_asynchronous_form_finds_the_same_and_shares_what_is_known() -> None:
