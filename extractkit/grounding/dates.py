@@ -13,9 +13,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 
+from extractkit.grounding.digits import DigitRuns
 from extractkit.grounding.locales import Order
+from extractkit.grounding.normalize import find_all
 
 __all__ = ["DateIndex", "DateReading"]
 
@@ -34,6 +36,7 @@ _NAMES = (
     "december dec dezember dez decembre diciembre dicembre dezembro dic",
 )
 _MONTHS = {name: number for number, line in enumerate(_NAMES, 1) for name in line.split()}
+_BEGINNINGS = sorted({name[:3] for name in _MONTHS})
 
 _GAP = r"[\s\-/.,]{0,3}"
 _ORDINAL = r"(?:st|nd|rd|th|er|\u00ba|\u00aa|\.)?"
@@ -63,6 +66,8 @@ _EAST_ASIAN = re.compile(
     r"(?<!\d)(?P<year>\d{4})\s?[\u5e74\ub144]\s?(?P<month>\d{1,2})\s?[\u6708\uc6d4]"
     r"(?:\s?(?P<day>\d{1,2})\s?[\u65e5\u53f7\u865f\uc77c])?"
 )
+_FOREIGN = re.compile(r"[^\x00-\x7f\d]+")
+_YEAR_MARKS = ("\u5e74", "\ub144")
 _YEAR = re.compile(r"(?<!\d)(?=(?P<year>\d{4})(?!\d))")
 _MONTH_YEAR = re.compile(
     r"(?<![\w/.-])(?:(?P<month>\d{1,2})[/.-](?P<year>\d{4})|(?P<year_first>\d{4})-(?P<second>\d{2}))"
@@ -110,14 +115,11 @@ class DateIndex:
         self._text = text
         self._order: Order | None = order
         self._days: defaultdict[date, dict[tuple[int, int], DateReading]] = defaultdict(dict)
-        self._months: set[tuple[int, int]] = set()
         self._years: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
-        self._loose_years: set[int] = set()
+        self._runs = DigitRuns(text)
         self._scan_numeric()
         self._scan_named()
         self._scan_east_asian()
-        self._scan_months()
-        self._decades = tuple(map(_decade, _DECADE.finditer(text)))
         if reference is not None:
             self._scan_relative(reference)
 
@@ -132,11 +134,12 @@ class DateIndex:
 
     def coarser(self, wanted: date) -> str:
         """Return what less exact date of `wanted` the text gives, as words; "" for none."""
-        if (wanted.year, wanted.month) in self._months:
+        months, years = self._months_and_years
+        if (wanted.year, wanted.month) in months:
             return f"only the month {wanted.year:04}-{wanted.month:02}"
-        if wanted.year in self._loose_years:
+        if wanted.year in years:
             return f"only the year {wanted.year:04}"
-        for low, size, said in self._decades:
+        for low, size, said in map(_decade, _DECADE.finditer(self._text)):
             if low <= wanted.year < low + size:
                 return f"only {said!r}"
         return ""
@@ -151,7 +154,9 @@ class DateIndex:
             self._days[day].setdefault((start, end), DateReading(start=start, end=end, doubt=doubt))
 
     def _scan_numeric(self) -> None:
-        for match in (*_NUMERIC.finditer(self._text), *_COMPACT.finditer(self._text)):
+        numeric = map(partial(_NUMERIC.match, self._text), self._runs.before_marks())
+        compact = map(partial(_COMPACT.match, self._text), self._runs.of_length(8))
+        for match in filter(None, (*numeric, *compact)):
             start, end = match.span("whole")
             for day, doubt in _numeric_readings(match, self._order):
                 self._add(day, start, end, doubt)
@@ -160,17 +165,19 @@ class DateIndex:
                         self._years[day.year].append(match.span(group))
 
     def _scan_named(self) -> None:
+        before, after = self._runs.beside(_may_name_months(self._text))
         for pattern in (_DAY_FIRST, _YEAR_FIRST):
-            for match in pattern.finditer(self._text):
+            for match in filter(None, map(partial(pattern.match, self._text), before)):
                 start = min(match.start("day"), match.start("year"))
                 end = max(match.end("day"), match.end("year"))
                 self._add_named(match, match["month"], start, end)
-        for match in _DAY_YEAR.finditer(self._text):
-            before = _MONTH_BEFORE.search(self._text, max(0, match.start() - 16), match.start())
+        for match in filter(None, map(partial(_DAY_YEAR.match, self._text), after)):
+            before_day = _MONTH_BEFORE.search(self._text, max(0, match.start() - 16), match.start())
             # "March 6 20" is a day and a count; "March 6, 20" and "March 6 '20" are dates.
             is_year = len(match["year"]) > 2 or not match["gap"].isspace()
-            if before and is_year:
-                self._add_named(match, before["month"], before.start("month"), match.end("year"))
+            if before_day and is_year:
+                start = before_day.start("month")
+                self._add_named(match, before_day["month"], start, match.end("year"))
 
     def _add_named(self, match: re.Match[str], month: str, start: int, end: int) -> None:
         year = match["year"]
@@ -180,31 +187,42 @@ class DateIndex:
             self._years[day.year].append(match.span("year"))
 
     def _scan_east_asian(self) -> None:
-        for match in _EAST_ASIAN.finditer(self._text):
-            if match["day"] is None:
-                self._months.add((int(match["year"]), int(match["month"])))
-            else:
+        for match in self._east_asian:
+            if match["day"] is not None:
                 day = _day(int(match["year"]), int(match["month"]), int(match["day"]))
                 self._add(day, *match.span())
 
-    def _scan_months(self) -> None:
-        """File months and years without a day; those inside of a full date are none."""
+    @cached_property
+    def _east_asian(self) -> tuple[re.Match[str], ...]:
+        has_years = any(mark in self._text for mark in _YEAR_MARKS)
+        return tuple(_EAST_ASIAN.finditer(self._text)) if has_years else ()
+
+    @cached_property
+    def _months_and_years(self) -> tuple[set[tuple[int, int]], set[int]]:
+        """Months and years without a day; those inside of a full date are none."""
+        months = {
+            (int(match["year"]), int(match["month"]))
+            for match in self._east_asian
+            if match["day"] is None
+        }
+        years: set[int] = set()
         taken = [span for places in self._days.values() for span in places]
         starts, ends = {start for start, _ in taken}, {end for _, end in taken}
         for match in _YEAR.finditer(self._text):
             if match.start("year") in starts or match.end("year") in ends:
                 continue
-            self._loose_years.add(int(match["year"]))
+            years.add(int(match["year"]))
             before = _MONTH_OF.search(self._text, max(0, match.start() - 16), match.start())
             month = _month(before["month"]) if before else None
             if month:
-                self._months.add((int(match["year"]), month))
+                months.add((int(match["year"]), month))
         for match in _MONTH_YEAR.finditer(self._text):
             year, month_text = (
                 match["year"] or match["year_first"],
                 match["month"] or match["second"],
             )
-            self._months.add((int(year), int(month_text)))
+            months.add((int(year), int(month_text)))
+        return months, years
 
     def _scan_relative(self, reference: date) -> None:
         for match in _RELATIVE.finditer(self._text):
@@ -271,6 +289,20 @@ def _two_readings(match: re.Match[str], order: Order | None) -> Iterator[tuple[d
         yield month_first, doubt
     if year_first is not None and year_first not in readings:
         yield year_first, "the year may come first or last"
+
+
+def _may_name_months(text: str) -> Iterator[int]:
+    """Yield offsets so that between two numbers there is one wherever there is a month's name.
+
+    A character beyond ASCII may be a part of one.
+    """
+    lowered = text.lower()
+    if not text.isascii():
+        yield from (match.start() for match in _FOREIGN.finditer(text))
+        if len(lowered) != len(text):
+            lowered = "".join(char.lower() if char < "\x80" else char for char in text)
+    for beginning in _BEGINNINGS:
+        yield from find_all(lowered, beginning)
 
 
 def _month(word: str) -> int | None:
