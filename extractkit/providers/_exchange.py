@@ -216,7 +216,11 @@ class Exchange:
         Raises:
             UnsupportedError: If the events come in a form that is not read here.
         """
-        headers: Mapping[str, str] = response.headers
+        # Each look into the library's own headers costs as much as this copy.
+        headers = {
+            name.decode("latin-1").lower(): value.decode("latin-1")
+            for name, value in response.headers.raw
+        }
         self._request_id = request_id_of(headers)
         kind = _kind_of(headers)
         if kind == "application/vnd.amazon.eventstream":
