@@ -89,8 +89,8 @@ def _address(process: subprocess.Popen[str]) -> str:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(timeout=5)
         raise ServerError(
-            f"the server did not start within {_START_S:.0f} s (exit code {process.poll()}, first "
-            f"line {line!r}); what it says itself stands above"
+            f"the server did not say within {_START_S:.0f} s where it listens (exit code "
+            f"{process.poll()}, first line {line!r}); what it says itself stands above"
         )
     return line
 
