@@ -126,12 +126,13 @@ def run(
     if conforms and typed.built:
         context = CheckContext(value=typed.value, document=document, text=text, compiled=compiled)
         findings += [item for check in checks for item in _checked(check, context)]
-    if conforms:
-        report = source.locate(compiled.claims(document), text, options=grounding)
+    if conforms and reading is not None:
+        report = source.locate_rows(reading.rows, text, options=grounding)
         findings += report.findings
         levels[Validity.GROUNDED] = report.count
         evidence = report.evidence
-    return _outcome(target, typed, document, findings, levels, evidence, len(checks))
+    leaves = _leaves(document) if reading is None or reading.dropped else reading.leaves
+    return _outcome(target, typed, document, findings, levels, evidence, (leaves, len(checks)))
 
 
 def _outcome(
@@ -141,15 +142,16 @@ def _outcome(
     findings: list[Finding],
     levels: dict[Validity, LevelCount],
     evidence: Mapping[Pointer, Span],
-    checks: int,
+    counts: tuple[int, int],
 ) -> Outcome:
-    """Return the levels that hold, counted as `Outcome.levels` says."""
+    """Return the levels that hold, counted as `Outcome.levels` says, of leaves and checks."""
+    leaves, checks = counts
     wrong = _errors(findings, Validity.SCHEMA)
     inconsistent = len(_errors(findings, Validity.CONSISTENT))
     built = typed.built and not wrong
     failed = len({item.path for item in wrong})
     # A field that is missing is a place that was looked at, and no leaf.
-    levels[Validity.SCHEMA] = LevelCount(checked=max(_leaves(document), failed), failed=failed)
+    levels[Validity.SCHEMA] = LevelCount(checked=max(leaves, failed), failed=failed)
     ran = (0 if wrong else target.validators) + (checks if built else 0)
     levels[Validity.CONSISTENT] = LevelCount(
         checked=max(ran, inconsistent),

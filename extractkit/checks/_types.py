@@ -17,7 +17,7 @@ from math import isinf
 from typing import Any, Final, TypeGuard, get_args
 
 from pydantic import TypeAdapter, ValidationError
-from pydantic_core import ErrorDetails, core_schema
+from pydantic_core import ErrorDetails, core_schema, to_json
 
 from extractkit.checks._call import attempt, name_of, raised
 from extractkit.checks._words import shown
@@ -63,7 +63,8 @@ _LIBRARY_ERRORS: Final = frozenset(
     ]
 )
 _TYPE_ERRORS: Final = (frozenset(get_args(core_schema.ErrorType)) | _LIBRARY_ERRORS) - _OWN_ERRORS
-_BEYOND_FLOATS: Final = re.compile(r"\d{309}")
+_MANY: Final = 309
+_BEYOND_FLOATS: Final = re.compile(rb"\d{%d}" % _MANY)
 _NOT_VALIDATION: Final = ("metadata", "serialization")
 _LIBRARIES: Final = ("pydantic", "pydantic_core", "pydantic_extra_types", "extractkit")
 
@@ -97,7 +98,7 @@ def validate(
             left out.
     """
     try:
-        text = json.dumps(document)
+        text = _written(document)
     except (RecursionError, ValueError, TypeError) as error:
         message = f"the document cannot be written as JSON: {error}"
         return Typed(findings=(_finding(Validity.SCHEMA, "", message, "not_json"),))
@@ -116,9 +117,31 @@ def validate(
     return _finite(Typed(value=lax, built=True, findings=changed), text, adapter)
 
 
-def _finite(typed: Typed, text: str, adapter: TypeAdapter[Any]) -> Typed:
+def _written(document: JsonValue) -> bytes:
+    """Return `document` as JSON.
+
+    Raises:
+        ValueError: If it has no end, or a number is too long to be written.
+        TypeError: If it is no plain JSON.
+    """
+    try:
+        return to_json(document)
+    except ValueError:  # half of a surrogate pair, which only an escape can write
+        return json.dumps(document).encode()
+
+
+def _may_be_infinite(text: bytes) -> bool:
+    """Whether there are as many digits in a row as only numbers beyond a float have."""
+    return any(
+        _BEYOND_FLOATS.search(text, at - _MANY + 1, at + _MANY)
+        for at in range(_MANY - 1, len(text), _MANY)
+        if text[at : at + 1].isdigit()
+    )
+
+
+def _finite(typed: Typed, text: bytes, adapter: TypeAdapter[Any]) -> Typed:
     """Return `typed`, or an error where an integer too large for a float became infinite."""
-    if not _BEYOND_FLOATS.search(text):
+    if not _may_be_infinite(text):
         return typed
     written = adapter.dump_python(typed.value, mode="json", by_alias=True, warnings=False)
     infinite = [

@@ -15,19 +15,22 @@ level GROUNDED. This room never changes a value and never calls a model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from extractkit.fields import Mark
-from extractkit.grounding.align import Place, choose
+from extractkit.grounding.align import Place, Places, choose
 from extractkit.grounding.moments import Miss
 from extractkit.grounding.shared import shared_places
 from extractkit.grounding.source import ClaimKind, Source
 from extractkit.paths import JsonValue, Pointer
 from extractkit.results import Finding, Grounding, LevelCount, Span, Validity
 
-__all__ = ["ClaimKind", "ClaimLike", "GroundingReport", "locate"]
+__all__ = ["ClaimKind", "ClaimLike", "ClaimRow", "GroundingReport", "locate", "locate_rows"]
+
+ClaimRow: TypeAlias = tuple[Pointer, JsonValue, ClaimKind, Mark | None]
+"""Pointer, value, kind and mark of a claim."""
 
 _DEFAULTS = Grounding()
 _SHOWN = 60
@@ -93,61 +96,81 @@ def locate(
         UsageError: If the locale is not known, or the reference date is no ISO date.
         UnsupportedError: If fuzzy matches are asked for.
     """
+    rows = [(claim.pointer, claim.value, claim.kind, claim.mark) for claim in claims]
+    return locate_rows(rows, text, options=options)
+
+
+def locate_rows(
+    rows: Sequence[ClaimRow], text: str, *, options: Grounding = _DEFAULTS
+) -> GroundingReport:
+    """Return the same as `locate`, of claims given as tuples: pointer, value, kind, mark.
+
+    Raises:
+        UsageError: If the locale is not known, or the reference date is no ISO date.
+        UnsupportedError: If fuzzy matches are asked for.
+    """
     source = Source(text, options)
-    places: dict[Pointer, Sequence[Place]] = {}
+    places: dict[Pointer, Places] = {}
     misses: dict[int, Miss] = {}
-    asked = [claim for claim in claims if not _is_exempt(claim)]
-    for index, claim in enumerate(asked):
-        found = _find(source, claim)
+    asked: list[ClaimRow] = []
+    for row in rows:
+        pointer, value, kind, _ = row
+        if kind == "exempt" or value is None or isinstance(value, list | dict):
+            continue  # null and empty containers state nothing, whatever their kind
+        is_key = kind == "key"
+        is_text = is_key and isinstance(value, str)
+        found = source.find_key(value) if is_text else source.find(pointer, value, kind)
         if isinstance(found, Miss):
-            misses[index] = found
-        elif claim.kind != "key":
-            places[claim.pointer] = found
+            misses[len(asked)] = found
+        elif not is_key:
+            places[pointer] = found
+        asked.append(row)
     chosen = choose(places, text)
-    findings = [
-        finding
-        for index, claim in enumerate(asked)
-        if (finding := _finding(claim, misses.get(index), chosen, text)) is not None
-    ]
     return GroundingReport(
         evidence={pointer: _span(place) for pointer, place in chosen.items()},
-        findings=(*findings, *shared_places(places, text)),
-        count=LevelCount(checked=len(asked), exempt=len(claims) - len(asked), failed=len(misses)),
+        findings=(*_findings(asked, misses, chosen, text), *shared_places(places, text)),
+        count=LevelCount(checked=len(asked), exempt=len(rows) - len(asked), failed=len(misses)),
     )
-
-
-def _find(source: Source, claim: ClaimLike) -> Sequence[Place] | Miss:
-    if claim.kind == "key" and isinstance(claim.value, str):
-        return source.find_key(claim.value)
-    return source.find(claim.pointer, claim.value, claim.kind)
-
-
-def _is_exempt(claim: ClaimLike) -> bool:
-    """Null and empty containers state nothing, whatever their kind."""
-    return claim.kind == "exempt" or claim.value is None or isinstance(claim.value, list | dict)
 
 
 def _span(place: Place) -> Span:
     return Span(start=place.start, end=place.end, grade=place.grade, ambiguous=bool(place.doubt))
 
 
-def _finding(
-    claim: ClaimLike, miss: Miss | None, chosen: Mapping[Pointer, Place], text: str
-) -> Finding | None:
-    if miss is not None:
-        what = "key of a map" if claim.kind == "key" else claim.kind
-        return Finding(
-            level=Validity.GROUNDED,
-            path=claim.pointer,
-            message=f"{_shown(claim.value)} ({what}): {miss.reason}",
-            code=miss.code,
-        )
-    if claim.kind == "key" or not (place := chosen[claim.pointer]).doubt:
-        return None
+def _findings(
+    asked: Sequence[ClaimRow],
+    misses: Mapping[int, Miss],
+    chosen: Mapping[Pointer, Place],
+    text: str,
+) -> Iterator[Finding]:
+    """Yield what is not found and what is doubtful, in the order of the claims."""
+    if not misses and not any([place.doubt for place in chosen.values()]):
+        return
+    for index, (pointer, value, kind, _) in enumerate(asked):
+        miss = misses.get(index)
+        if miss is not None:
+            yield _missed(pointer, value, kind, miss)
+        elif kind != "key" and chosen[pointer].doubt:
+            yield _doubted(pointer, value, kind, chosen[pointer], text)
+
+
+def _missed(pointer: Pointer, value: JsonValue, kind: ClaimKind, miss: Miss) -> Finding:
+    what = "key of a map" if kind == "key" else kind
     return Finding(
         level=Validity.GROUNDED,
-        path=claim.pointer,
-        message=f"{_shown(claim.value)} ({claim.kind}) may not be what the source says at "
+        path=pointer,
+        message=f"{_shown(value)} ({what}): {miss.reason}",
+        code=miss.code,
+    )
+
+
+def _doubted(
+    pointer: Pointer, value: JsonValue, kind: ClaimKind, place: Place, text: str
+) -> Finding:
+    return Finding(
+        level=Validity.GROUNDED,
+        path=pointer,
+        message=f"{_shown(value)} ({kind}) may not be what the source says at "
         f"{_shown(text[place.start : place.end])}: {place.doubt}",
         severity="warning",
         code=place.code,

@@ -10,21 +10,19 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from extractkit.paths import Pointer
 
-__all__ = ["Place", "choose"]
+__all__ = ["Place", "Places", "choose"]
 
 # Rows of a table are lines: what stands on another line is further away than its distance says.
 _LINE_BREAK_COST = 40
 _SIBLINGS = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """One place in the text that states a value.
+class Place(NamedTuple):
+    """One place in the text that states a value; a tuple, for there are very many.
 
     Attributes:
         start: First character.
@@ -41,52 +39,109 @@ class Place:
     code: str = ""
 
 
-def choose(places: Mapping[Pointer, Sequence[Place]], text: str) -> dict[Pointer, Place]:
+class Places:
+    """All places of one value, at least one, in the order of the text.
+
+    Attributes:
+        found: They.
+        best: Those without a doubt, if there are any.
+        starts: Where the best ones start.
+        are_apart: Whether the best ones end in the order in which they start.
+    """
+
+    __slots__ = ("are_apart", "best", "found", "starts")
+
+    def __init__(self, found: Sequence[Place]) -> None:
+        self.found = found
+        self.best: Sequence[Place] = found
+        if len(found) > 1:
+            self.best = [place for place in found if not place.doubt] or found
+        self.starts = [place.start for place in self.best]
+        ends = [place.end for place in self.best]
+        self.are_apart = all(map(int.__lt__, ends, ends[1:]))
+
+
+def choose(places: Mapping[Pointer, Places], text: str) -> dict[Pointer, Place]:
     """Return one place for each pointer, in the order of `places`.
 
     Args:
-        places: At least one place for each pointer, in the order of the text.
+        places: What was found for each.
         text: What the offsets count in.
     """
-    options = {pointer: _best_kind(found) for pointer, found in places.items()}
     chosen: dict[Pointer, Place] = {}
     placed: defaultdict[Pointer, list[Place]] = defaultdict(list)
-
-    def take(pointer: Pointer, place: Place) -> None:
+    undecided: list[tuple[Pointer, Pointer, Places]] = []
+    for pointer, each in places.items():
+        first = each.best[0]
+        chosen[pointer] = first
+        parent = pointer.rpartition("/")[0]
+        if len(each.best) == 1:
+            placed[parent].append(first)
+        else:
+            undecided.append((pointer, parent, each))
+    for pointer, parent, each in undecided:
+        siblings = placed[parent]
+        place = _nearest(each, siblings[-_SIBLINGS:], text) if siblings else each.best[0]
         chosen[pointer] = place
-        placed[_parent(pointer)].append(place)
-
-    for pointer, found in options.items():
-        if len(found) == 1:
-            take(pointer, found[0])
-    for pointer, found in options.items():
-        if len(found) > 1:
-            take(pointer, _nearest(found, placed[_parent(pointer)][-_SIBLINGS:], text))
-    return {pointer: chosen[pointer] for pointer in places}
+        siblings.append(place)
+    return chosen
 
 
-def _best_kind(found: Sequence[Place]) -> Sequence[Place]:
-    return [place for place in found if not place.doubt] or found
-
-
-def _parent(pointer: Pointer) -> Pointer:
-    return pointer.rpartition("/")[0]
-
-
-def _nearest(found: Sequence[Place], siblings: Sequence[Place], text: str) -> Place:
+def _nearest(places: Places, siblings: Sequence[Place], text: str) -> Place:
     """Return the place with the least distance to all siblings together, the first among equals."""
-    starts = [place.start for place in found]
+    starts, best = places.starts, places.best
+    low = min([place.start for place in siblings])
+    high = max([place.end for place in siblings])
+    at = bisect_left(starts, low)
+    # Where no place stands among the siblings, only their two neighbours can be the nearest.
+    if places.are_apart and (not at or best[at - 1].end <= low):
+        if at == len(starts):
+            return best[-1]
+        if starts[at] >= high:
+            return _nearer(best[at - 1], best[at], siblings, text) if at else best[0]
+    return _least(places, siblings, text)
+
+
+def _nearer(before: Place, after: Place, siblings: Sequence[Place], text: str) -> Place:
+    """Return the nearer one of a place before all siblings and one after them."""
+    end, start = before.end, after.start
+    difference = 0
+    for sibling in siblings:
+        difference += sibling.start - end - start + sibling.end
+        if text.find("\n", end, sibling.start) >= 0:
+            difference += _LINE_BREAK_COST
+        if text.find("\n", sibling.end, start) >= 0:
+            difference -= _LINE_BREAK_COST
+    return before if difference <= 0 else after
+
+
+def _least(places: Places, siblings: Sequence[Place], text: str) -> Place:
+    """Return the nearest of the places near one of the siblings."""
+    starts, best = places.starts, places.best
     near = {0}
     for sibling in siblings:
         at = bisect_left(starts, sibling.start)
-        near.update(range(max(0, at - 2), min(len(found), at + 2)))
-    return min(
-        (found[index] for index in sorted(near)),
-        key=lambda place: sum(_distance(place, sibling, text) for sibling in siblings),
-    )
+        near.update(range(max(0, at - 2), min(len(best), at + 2)))
+    nearest, least = best[0], -1
+    for index in sorted(near):
+        distance = _distance(best[index], siblings, text, least)
+        if least < 0 or distance < least:
+            nearest, least = best[index], distance
+        if not least:
+            break
+    return nearest
 
 
-def _distance(place: Place, sibling: Place, text: str) -> int:
-    low, high = sorted((place, sibling), key=lambda each: each.start)
-    gap = max(0, high.start - low.end)
-    return gap + (_LINE_BREAK_COST if text.find("\n", low.end, high.start) >= 0 else 0)
+def _distance(place: Place, siblings: Sequence[Place], text: str, most: int) -> int:
+    """Return the distance to all siblings together; no more than `most`, unless that is < 0."""
+    start, end = place.start, place.end
+    total = 0
+    for sibling in siblings:
+        first, last = (end, sibling.start) if start <= sibling.start else (sibling.end, start)
+        if last > first:
+            total += last - first
+            if text.find("\n", first, last) >= 0:
+                total += _LINE_BREAK_COST
+            if 0 <= most <= total:
+                return most
+    return total

@@ -6,32 +6,34 @@ for several. It is a doubt and no verdict: a header can hold for every row of a 
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from itertools import takewhile
 
-from extractkit.grounding.align import Place
+from extractkit.grounding.align import Places
 from extractkit.paths import Pointer, join, split
 from extractkit.results import Finding, Validity
 
 __all__ = ["shared_places"]
 
 
-def shared_places(places: Mapping[Pointer, Sequence[Place]], text: str) -> Iterator[Finding]:
+def shared_places(places: Mapping[Pointer, Places], text: str) -> Iterator[Finding]:
     """Yield a warning for each value that one column of a list has more often than the text.
 
     Args:
         places: Every place of each found value, in the order of the answer.
         text: What the offsets count in.
     """
+    # Most values are claimed no more often than they stand there, whatever their columns.
+    firsts = Counter([each.found[0].start for each in places.values()])
     groups: defaultdict[tuple[Pointer, tuple[int, ...]], list[Pointer]] = defaultdict(list)
-    for pointer, found in places.items():
-        column = _column(pointer)
-        if column != pointer:
-            groups[column, tuple(place.start for place in found)].append(pointer)
+    for pointer, each in places.items():
+        found = each.found
+        if firsts[found[0].start] > len(found) and (column := _column(pointer)) != pointer:
+            groups[column, tuple([place.start for place in found])].append(pointer)
     for (column, starts), pointers in groups.items():
         if len(pointers) > len(starts):
-            first = places[pointers[0]][0]
+            first = places[pointers[0]].found[0]
             yield _warning(column, len(pointers), len(starts), text[first.start : first.end])
 
 

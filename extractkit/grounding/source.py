@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from extractkit.errors import UnsupportedError, UsageError
-from extractkit.grounding.align import Place
+from extractkit.grounding.align import Place, Places
 from extractkit.grounding.dates import DateIndex
 from extractkit.grounding.locales import convention
 from extractkit.grounding.moments import Miss, find_date, find_datetime, find_time, moment_of
-from extractkit.grounding.normalize import fold
+from extractkit.grounding.normalize import fold_phrase
 from extractkit.grounding.numbers import NumberIndex, NumberReading, number_of
 from extractkit.grounding.phrases import PhraseIndex
 from extractkit.grounding.times import TimeIndex
@@ -35,6 +35,13 @@ _PERCENT_WORDS = frozenset(("pct", "perc", "percent", "percentage", "prozent"))
 _SHARE_WORDS = frozenset(
     ("rate", "ratio", "share", "proportion", "fraction", "margin", "growth", "yield", "probability")
 )
+
+
+class _InUnits(NamedTuple):
+    """A number of which the text also says the unit, so that the field's name counts."""
+
+    readings: tuple[NumberReading, ...]
+    spelled: str
 
 
 class Source:
@@ -58,11 +65,11 @@ class Source:
         self._text = text
         self._convention = convention(options.locale)
         self._reference = _reference(options.reference_date)
-        self._texts: dict[str, list[Place]] = {}
+        self._known: dict[tuple[object, ...], Places | Miss | _InUnits] = {}
 
-    def find_key(self, key: str) -> Sequence[Place] | Miss:
+    def find_key(self, key: str) -> Places | Miss:
         """Return every place that states the key of a map, as text or as what it spells."""
-        found = self._find_text(key)
+        found = self.find("", key, "text")
         kinds: tuple[ClaimKind, ...] = ("number", "date", "datetime", "time")
         for kind in kinds:
             if not isinstance(found, Miss):
@@ -71,28 +78,41 @@ class Source:
             found = found if isinstance(other, Miss) else other
         return found
 
-    def find(self, pointer: Pointer, value: JsonValue, kind: ClaimKind) -> Sequence[Place] | Miss:
+    def find(self, pointer: Pointer, value: JsonValue, kind: ClaimKind) -> Places | Miss:
         """Return every place that states `value`, in the order of the text, or why there is none.
 
-        A value that is not what `kind` says is looked for as what it is.
+        A value that is not what `kind` says is looked for as what it is. Each value is looked for
+        once, but for numbers of which the text says the unit.
 
         Args:
             pointer: Where the value stands in the answer; its last name may tell the unit.
             value: A JSON scalar other than null.
             kind: What the value is meant to be.
         """
+        made_of = value.__class__
+        # Of floats, 0.0 and -0.0 are equal and not written alike.
+        key = (kind, made_of, repr(value) if made_of is float else value)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._find(value, kind)
+        if isinstance(found, _InUnits):
+            return self._number_places(found.readings, found.spelled, _words(pointer))
+        return found
+
+    def _find(self, value: JsonValue, kind: ClaimKind) -> Places | Miss | _InUnits:
         if isinstance(value, bool):
             return Miss(reason="cannot be looked up: true and false are never stated word for word")
         if not isinstance(value, str) or kind == "number":
             number = number_of(value)
             if number is not None:
-                return self._find_number(number, _words(pointer))
+                return self._find_number(number)
         if not isinstance(value, str):
             return Miss(reason="is no finite number, so that no source can state it")
         if kind in ("date", "datetime", "time"):
             moment = moment_of(value, kind)
             if moment is not None:
-                return self._find_moment(moment, value)
+                found = self._find_moment(moment, value)
+                return found if isinstance(found, Miss) else Places(found)
         return self._find_text(value)
 
     @cached_property
@@ -115,13 +135,12 @@ class Source:
     def _times(self) -> TimeIndex:
         return TimeIndex(self._text)
 
-    def _find_text(self, value: str) -> Sequence[Place] | Miss:
-        needle = fold(value).text.strip(" ")
+    def _find_text(self, value: str) -> Places | Miss:
+        needle = fold_phrase(value)
         if not needle:
             return Miss(code="empty_string", reason="is empty, which states nothing; use null")
-        if value not in self._texts:
-            self._texts[value] = self._text_places(value, needle)
-        return self._texts[value] or Miss()
+        found = self._text_places(value, needle)
+        return Places(found) if found else Miss()
 
     def _text_places(self, value: str, needle: str) -> list[Place]:
         """Return where `value` stands: as it is, else folded, else folded between references."""
@@ -130,40 +149,39 @@ class Source:
         exact = [span for span in found if self._text[slice(*span)] == wanted]
         if not found and wanted[:1].isdecimal():
             exact = self._numbers.spelled(wanted)
-        if not (found or exact or "[" in value) and self._phrases.has_words(needle):
+        if not (found or exact or self._phrases.is_plain) and (
+            "[" not in value and self._phrases.has_words(needle)
+        ):
             found = self._without_references.find(needle)
         if exact:
-            return [Place(start=start, end=end, grade="exact") for start, end in exact]
-        return [Place(start=start, end=end, grade="normalised") for start, end in found]
+            return [Place(start, end, "exact") for start, end in exact]
+        return [Place(start, end, "normalised") for start, end in found]
 
-    def _find_number(self, number: Decimal, words: frozenset[str]) -> Sequence[Place] | Miss:
+    def _find_number(self, number: Decimal) -> Places | Miss | _InUnits:
         readings = self._numbers.find(number)
         if readings:
-            spelled = str(number)
-            return [self._number_place(reading, spelled, words) for reading in readings]
+            if any([reading.unit for reading in readings]):
+                return _InUnits(readings, str(number))
+            return self._number_places(readings, str(number), frozenset())
         if 1000 <= number <= 9999 and number == int(number):
             part = "the number is part of a date"
             years = self._dates.years(int(number))
-            found = [
-                Place(start=start, end=end, grade="exact", doubt=part, code="ambiguous_number")
-                for start, end in years
-            ]
-            if found:
-                return found
+            if years:
+                return Places([Place(*year, "exact", part, "ambiguous_number") for year in years])
         return Miss()
 
-    def _number_place(self, reading: NumberReading, spelled: str, words: frozenset[str]) -> Place:
-        mismatch = _unit_mismatch(reading.unit, words)
-        doubt, code = (
-            (mismatch, "unit_mismatch") if mismatch else (reading.doubt, "ambiguous_number")
-        )
-        return Place(
-            start=reading.start,
-            end=reading.end,
-            grade="exact" if self._text[reading.start : reading.end] == spelled else "normalised",
-            doubt=doubt,
-            code=code if doubt else "",
-        )
+    def _number_places(
+        self, readings: Sequence[NumberReading], spelled: str, words: frozenset[str]
+    ) -> Places:
+        text = self._text
+        found: list[Place] = []
+        for _, start, end, unit, own in readings:
+            mismatch = _unit_mismatch(unit, words) if unit else ""
+            doubt = mismatch or own
+            code = "unit_mismatch" if mismatch else "ambiguous_number" if doubt else ""
+            is_exact = text[start:end] == spelled
+            found.append(Place(start, end, "exact" if is_exact else "normalised", doubt, code))
+        return Places(found)
 
     def _find_moment(self, moment: date | datetime | time, spelled: str) -> Sequence[Place] | Miss:
         if isinstance(moment, datetime):

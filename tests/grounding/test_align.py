@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from extractkit.grounding import locate
-from extractkit.grounding.align import Place, choose
+from extractkit.grounding.align import Place, Places, choose
 from tests.grounding.asking import Claim
 
 TABLE = "Widget  2  5.00  10.00\nGadget  2  5.00  10.00\nTotal  20.00"
@@ -42,7 +42,7 @@ def test_overlapping_places_have_no_distance() -> None:
     text = "a b"
     whole = Place(start=0, end=3, grade="exact")
     first, second = Place(start=0, end=1, grade="exact"), Place(start=2, end=3, grade="exact")
-    chosen = choose({"/x": [whole], "/y": [first, second]}, text)
+    chosen = choose({"/x": Places([whole]), "/y": Places([first, second])}, text)
     assert chosen == {"/x": whole, "/y": first}
 
 
