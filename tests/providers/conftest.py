@@ -1,4 +1,4 @@
-"""The stage on which every ending is acted out, and its table at the end of the run."""
+"""The stage on which every ending is acted out, its table, and a server for all else."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
+from tests.providers.network import Site
 from tests.providers.stage import Cell, Place, Stage, table
 
 _CELLS = pytest.StashKey[Mapping[Place, Cell]]()
@@ -17,6 +18,20 @@ def stage(pytestconfig: pytest.Config) -> Iterator[Stage]:
     with Stage() as running:
         pytestconfig.stash[_CELLS] = running.cells
         yield running
+
+
+@pytest.fixture(scope="module")
+def _site() -> Iterator[Site]:
+    with Site() as running:
+        yield running
+
+
+@pytest.fixture
+def server(_site: Site) -> Iterator[Site]:
+    """The scripted server of a module and the providers that ask it."""
+    _site.play()
+    yield _site
+    _site.settle()
 
 
 def pytest_terminal_summary(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from extractkit import ExtractionResult, Retry, aextract, extract
 from extractkit.errors import ExtractkitError
@@ -15,7 +15,7 @@ from tests.server.endings import WHOLE, reply_of
 from tests.server.loopback import Loopback
 from tests.server.script import Reply
 
-__all__ = ["EVERY_WAY", "ONE_WAY_PER_SDK", "Asked", "Way", "clean"]
+__all__ = ["EVERY_WAY", "ONE_WAY_PER_SDK", "Asked", "Site", "Way", "clean"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,15 +52,46 @@ class Way:
         """Return what the API replies for `answer`."""
         return reply_of(answer, self.path.api, self.path.mode).but(**changes)
 
-    def ask(self, model: Any, target: Any = Box, **options: Any) -> Asked:
-        """Return what comes of asking `model`, whose clients of this loop are closed after it."""
+
+class Site(Loopback):
+    """The scripted server with providers that ask it, all from one event loop.
+
+    Clients are slow to make, so that each provider is kept until the end.
+    """
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        self._runner = asyncio.Runner()
+        self._providers: dict[Path, Any] = {}
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._runner.close()
+        for provider in self._providers.values():
+            provider.close()
+        super().__exit__(*exc_info)
+
+    def provider(self, way: Way) -> Any:
+        """Return the provider of `way`, always the same."""
+        if way.path not in self._providers:
+            self._providers[way.path] = way.provider(self)
+        return self._providers[way.path]
+
+    def warm(self, way: Way) -> None:
+        """Ask once, so that what is measured next is not how long a client takes to make."""
+        self.play(clean(way))
+        assert self.ask(way).box
+
+    def ask(self, way: Way, *, model: Any = None, **options: Any) -> Asked:
+        """Return what comes of asking the provider of `way`, or `model`; nothing is tried again."""
         options = {"retry": Retry(answers=0, transport=0), "timeout_s": 20.0, **options}
+        options["model"] = self.provider(way) if model is None else model
         began = time.monotonic()
         try:
-            if self.driver == "sync":
-                result = extract(target, TEXT, model=model, **options)
+            if way.driver == "sync":
+                result = extract(Box, TEXT, **options)
             else:
-                result = asyncio.run(aextract(target, TEXT, model=model, **options))
+                result = self._runner.run(aextract(Box, TEXT, **options))
         except ExtractkitError as error:
             return Asked(error=error, seconds=time.monotonic() - began)
         return Asked(result=result, seconds=time.monotonic() - began)

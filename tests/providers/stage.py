@@ -118,7 +118,7 @@ def make(provider: str, server: Loopback, **options: Any) -> Any:
 
     url = server.url if provider == "Anthropic" else server.openai_url
     kind = getattr(providers, provider)
-    return kind(_MODELS[provider], base_url=url, api_key=KEY, **options)
+    return kind(_MODELS[provider], **{"base_url": url, "api_key": KEY, **options})
 
 
 class Stage:
@@ -135,9 +135,9 @@ class Stage:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
+        self._runner.close()
         for provider in self._providers.values():
             provider.close()
-        self._runner.close()
         self._server.__exit__(*exc_info)
 
     @property

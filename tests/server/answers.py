@@ -63,6 +63,7 @@ class Answer:
         tail: How a stream ends: "whole"; "open": without what says how it ended, but cleanly;
             "done": the same, with the [DONE] of Chat; a Failure after the text.
         empty: Chat: no choice at all.
+        piece: Characters that one event of a stream brings.
     """
 
     text: str | None = ""
@@ -74,9 +75,10 @@ class Answer:
     usage: bool = True
     tail: Literal["whole", "open", "done"] | Failure = "whole"
     empty: bool = False
+    piece: int = 5
 
 
-def pieces(text: str | None, count: int = 5) -> Sequence[str]:
+def pieces(text: str | None, count: int) -> Sequence[str]:
     """Return `text` in the pieces in which a stream brings it."""
     return [text[start : start + count] for start in range(0, len(text), count)] if text else []
 

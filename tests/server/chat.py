@@ -51,9 +51,9 @@ def body(answer: Answer) -> dict[str, Any]:
 def events(answer: Answer) -> list[bytes]:
     """Return the events of a stream."""
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": "", "refusal": None}]
-    deltas += [{"reasoning_content": piece} for piece in pieces(answer.thinking)]
-    deltas += [{"content": piece} for piece in pieces(answer.text)]
-    deltas += [{"refusal": piece} for piece in pieces(answer.refusal)]
+    deltas += [{"reasoning_content": piece} for piece in pieces(answer.thinking, answer.piece)]
+    deltas += [{"content": piece} for piece in pieces(answer.text, answer.piece)]
+    deltas += [{"refusal": piece} for piece in pieces(answer.refusal, answer.piece)]
     if answer.tool is not None:
         deltas.append({"tool_calls": [{"index": 0, **_call(answer.tool)}]})
     lines = [] if answer.empty else [event(_chunk(delta, None)) for delta in deltas]

@@ -46,7 +46,7 @@ def events(answer: Answer) -> list[bytes]:
         {"type": "ping"},
     ]
     for index, block in enumerate(_blocks(answer)):
-        told += _block_events(index, block)
+        told += _block_events(index, block, answer.piece)
     if isinstance(answer.tail, Failure):
         told.append(_failure(answer.tail))
     elif answer.tail == "whole":
@@ -100,7 +100,7 @@ def _blocks(answer: Answer) -> list[dict[str, Any]]:
     return blocks
 
 
-def _block_events(index: int, block: dict[str, Any]) -> list[dict[str, Any]]:
+def _block_events(index: int, block: dict[str, Any], size: int) -> list[dict[str, Any]]:
     kind = block["type"]
     if kind == "tool_use":
         begun: dict[str, Any] = {**block, "input": {}}
@@ -108,7 +108,7 @@ def _block_events(index: int, block: dict[str, Any]) -> list[dict[str, Any]]:
     else:
         begun = {**block, kind: ""}
         name, key, said = f"{kind}_delta", kind, block[kind]
-    deltas = [{"type": name, key: piece} for piece in pieces(said)]
+    deltas = [{"type": name, key: piece} for piece in pieces(said, size)]
     if kind == "thinking":
         begun["signature"] = ""
         deltas.append({"type": "signature_delta", "signature": block["signature"]})

@@ -43,7 +43,7 @@ def events(answer: Answer) -> list[bytes]:
         {"type": "response.in_progress", "response": begun},
     ]
     for index, item in enumerate(_items(answer)):
-        told += _item_events(index, item)
+        told += _item_events(index, item, answer.piece)
     told += _last(answer)
     return [
         event({**data, "sequence_number": number}, data["type"]) for number, data in enumerate(told)
@@ -131,7 +131,7 @@ def _text(text: str) -> dict[str, Any]:
     return {"type": "output_text", "annotations": [], "logprobs": [], "text": text}
 
 
-def _item_events(index: int, item: dict[str, Any]) -> list[dict[str, Any]]:
+def _item_events(index: int, item: dict[str, Any], size: int) -> list[dict[str, Any]]:
     place = {"output_index": index, "item_id": item["id"]}
     begun = {**item, "status": "in_progress"}
     if item["type"] == "message":
@@ -139,14 +139,14 @@ def _item_events(index: int, item: dict[str, Any]) -> list[dict[str, Any]]:
         inside = [
             told
             for position, part in enumerate(item["content"])
-            for told in _part_events({**place, "content_index": position}, part)
+            for told in _part_events({**place, "content_index": position}, part, size)
         ]
     elif item["type"] == "function_call":
         begun["arguments"] = ""
         name = "response.function_call_arguments"
         inside = [
             {"type": f"{name}.delta", **place, "delta": piece}
-            for piece in pieces(item["arguments"])
+            for piece in pieces(item["arguments"], size)
         ]
         inside.append({"type": f"{name}.done", **place, "arguments": item["arguments"]})
     else:
@@ -158,7 +158,7 @@ def _item_events(index: int, item: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _part_events(place: dict[str, Any], part: dict[str, Any]) -> list[dict[str, Any]]:
+def _part_events(place: dict[str, Any], part: dict[str, Any], size: int) -> list[dict[str, Any]]:
     key, name = ("text", "output_text") if part["type"] == "output_text" else ("refusal",) * 2
     more: dict[str, Any] = {"logprobs": []} if key == "text" else {}
     said = part[key]
@@ -166,7 +166,7 @@ def _part_events(place: dict[str, Any], part: dict[str, Any]) -> list[dict[str, 
         {"type": "response.content_part.added", **place, "part": {**part, key: ""}},
         *(
             {"type": f"response.{name}.delta", **place, "delta": piece, **more}
-            for piece in pieces(said)
+            for piece in pieces(said, size)
         ),
         {"type": f"response.{name}.done", **place, key: said, **more},
         {"type": "response.content_part.done", **place, "part": part},

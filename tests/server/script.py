@@ -137,8 +137,7 @@ def sse_reply(events: Iterable[bytes], **changes: Any) -> Reply:
     }
     pieces = list(events)
     if "cuts" not in changes:
-        ends = [sum(map(len, pieces[: count + 1])) for count in range(len(pieces) - 1)]
-        changes["cuts"] = tuple(ends)
+        changes["cuts"] = tuple(itertools.accumulate(map(len, pieces)))
     return Reply(headers=headers, body=b"".join(pieces), framing="chunked", **changes)
 
 
