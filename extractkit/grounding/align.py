@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from operator import lt
 from typing import Literal, NamedTuple
 
 from extractkit.paths import Pointer
@@ -45,20 +46,24 @@ class Places:
     Attributes:
         found: They.
         best: Those without a doubt, if there are any.
-        starts: Where the best ones start.
-        are_apart: Whether the best ones end in the order in which they start.
     """
 
-    __slots__ = ("are_apart", "best", "found", "starts")
+    __slots__ = ("_order", "best", "found")
 
     def __init__(self, found: Sequence[Place]) -> None:
         self.found = found
         self.best: Sequence[Place] = found
         if len(found) > 1:
-            self.best = [place for place in found if not place.doubt] or found
-        self.starts = [place.start for place in self.best]
-        ends = [place.end for place in self.best]
-        self.are_apart = all(map(int.__lt__, ends, ends[1:]))
+            self.best = [place for place in found if not place[3]] or found
+        self._order: tuple[list[int], bool] | None = None
+
+    @property
+    def order(self) -> tuple[list[int], bool]:
+        """Where the best ones start, and whether they end in the same order."""
+        if self._order is None:
+            ends = [place[1] for place in self.best]
+            self._order = [place[0] for place in self.best], all(map(lt, ends, ends[1:]))
+        return self._order
 
 
 def choose(places: Mapping[Pointer, Places], text: str) -> dict[Pointer, Place]:
@@ -72,11 +77,11 @@ def choose(places: Mapping[Pointer, Places], text: str) -> dict[Pointer, Place]:
     placed: defaultdict[Pointer, list[Place]] = defaultdict(list)
     undecided: list[tuple[Pointer, Pointer, Places]] = []
     for pointer, each in places.items():
-        first = each.best[0]
-        chosen[pointer] = first
-        parent = pointer.rpartition("/")[0]
-        if len(each.best) == 1:
-            placed[parent].append(first)
+        best = each.best
+        chosen[pointer] = best[0]
+        parent = pointer[: pointer.rfind("/")] if "/" in pointer else ""
+        if len(best) == 1:
+            placed[parent].append(best[0])
         else:
             undecided.append((pointer, parent, each))
     for pointer, parent, each in undecided:
@@ -89,55 +94,45 @@ def choose(places: Mapping[Pointer, Places], text: str) -> dict[Pointer, Place]:
 
 def _nearest(places: Places, siblings: Sequence[Place], text: str) -> Place:
     """Return the place with the least distance to all siblings together, the first among equals."""
-    starts, best = places.starts, places.best
-    low = min([place.start for place in siblings])
-    high = max([place.end for place in siblings])
+    best = places.best
+    starts, are_apart = places.order
+    low = min([place[0] for place in siblings])
+    high = max([place[1] for place in siblings])
     at = bisect_left(starts, low)
-    # Where no place stands among the siblings, only their two neighbours can be the nearest.
-    if places.are_apart and (not at or best[at - 1].end <= low):
-        if at == len(starts):
-            return best[-1]
-        if starts[at] >= high:
-            return _nearer(best[at - 1], best[at], siblings, text) if at else best[0]
-    return _least(places, siblings, text)
-
-
-def _nearer(before: Place, after: Place, siblings: Sequence[Place], text: str) -> Place:
-    """Return the nearer one of a place before all siblings and one after them."""
-    end, start = before.end, after.start
-    difference = 0
-    for sibling in siblings:
-        difference += sibling.start - end - start + sibling.end
-        if text.find("\n", end, sibling.start) >= 0:
-            difference += _LINE_BREAK_COST
-        if text.find("\n", sibling.end, start) >= 0:
-            difference -= _LINE_BREAK_COST
-    return before if difference <= 0 else after
-
-
-def _least(places: Places, siblings: Sequence[Place], text: str) -> Place:
-    """Return the nearest of the places near one of the siblings."""
-    starts, best = places.starts, places.best
-    near = {0}
-    for sibling in siblings:
-        at = bisect_left(starts, sibling.start)
-        near.update(range(max(0, at - 2), min(len(best), at + 2)))
-    nearest, least = best[0], -1
-    for index in sorted(near):
+    near: Iterable[int] | None = None
+    if are_apart and (not at or best[at - 1][1] <= low):
+        # Of those before all siblings only the last can be the nearest, of those after them only
+        # the first: with at most one among them, it is one of three.
+        behind = bisect_left(starts, high, at)
+        if behind <= at + 1:
+            near = range(max(0, at - 1), min(len(best), behind + 1))
+    if near is None:
+        near = _near(starts, siblings)
+    nearest, least = 0, -1
+    for index in near:
         distance = _distance(best[index], siblings, text, least)
         if least < 0 or distance < least:
-            nearest, least = best[index], distance
+            nearest, least = index, distance
         if not least:
             break
-    return nearest
+    return best[nearest]
+
+
+def _near(starts: Sequence[int], siblings: Sequence[Place]) -> list[int]:
+    """Return the numbers of the first place and of those near one of the siblings, ascending."""
+    near = {0}
+    for sibling in siblings:
+        at = bisect_left(starts, sibling[0])
+        near.update(range(max(0, at - 2), min(len(starts), at + 2)))
+    return sorted(near)
 
 
 def _distance(place: Place, siblings: Sequence[Place], text: str, most: int) -> int:
     """Return the distance to all siblings together; no more than `most`, unless that is < 0."""
-    start, end = place.start, place.end
+    start, end = place[0], place[1]
     total = 0
     for sibling in siblings:
-        first, last = (end, sibling.start) if start <= sibling.start else (sibling.end, start)
+        first, last = (end, sibling[0]) if start <= sibling[0] else (sibling[1], start)
         if last > first:
             total += last - first
             if text.find("\n", first, last) >= 0:
