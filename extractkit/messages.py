@@ -282,6 +282,7 @@ class ModelResponse:
         details: Facts of this answer worth keeping (engine, weights digest, seconds spent).
         continue_with: For an answer that paused: what the next request has to bring along, as a
             sequence of parts.
+        broken: How the connection ended before the answer did; empty where it did not.
     """
 
     text: str
@@ -295,6 +296,7 @@ class ModelResponse:
     request_id: str = ""
     details: Mapping[str, Any] = field(default_factory=dict[str, Any])
     continue_with: Sequence[Any] | None = None
+    broken: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

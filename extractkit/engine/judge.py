@@ -123,6 +123,11 @@ def _judge_whole(setup: Setup[T], answer: Answer) -> Judged[T]:
     response = answer.response
     question = setup.question
     parsed = parse_json(response.text, repair=question.decoding.repair)
+    if not parsed.ok and _fills_its_room(setup, response):
+        # Some servers call an answer finished that they cut off.
+        detail = "it has as many tokens as max_output_tokens allows, and no end"
+        cut = dataclasses.replace(response, stop_detail=detail)
+        return _judge_unfinished(setup, dataclasses.replace(answer, response=cut), Status.TRUNCATED)
     if not parsed.ok:
         return Judged(
             response=response,
@@ -151,6 +156,11 @@ def _judge_whole(setup: Setup[T], answer: Answer) -> Judged[T]:
         levels=outcome.levels,
         evidence=outcome.evidence,
     )
+
+
+def _fills_its_room(setup: Setup[T], response: ModelResponse) -> bool:
+    room = setup.request.sampling.max_output_tokens
+    return room is not None and response.usage.output_tokens >= room
 
 
 def _unliftable(fault: Fault) -> Finding:

@@ -256,6 +256,8 @@ class Run(Generic[T]):
     def _next_request(self) -> ModelRequest | None:
         """Return what to ask next; None where nothing more can help."""
         last = self._judged[-1]
+        if last.response.broken and last.status is Status.TRUNCATED:
+            return self._sent_again(last.response.broken)
         if len(self._judged) > self._question.retry.answers:
             return None
         if last.status is Status.TRUNCATED:
@@ -274,6 +276,16 @@ class Run(Generic[T]):
             self._note("no time was left for another answer")
             return None
         return request
+
+    def _sent_again(self, why: str) -> ModelRequest | None:
+        """Return the same question for an answer that broke off on its way, where one is left."""
+        if self._budget.transport <= 0 or self._budget.left() == 0:
+            return None
+        self._budget.transport -= 1
+        self._note(
+            f"an answer broke off on its way, and the request was sent again: {why}", "resent"
+        )
+        return self._setup.request
 
     def _with_more_room(self, response: ModelResponse) -> ModelRequest | None:
         """Return the same question with room for a longer answer, where that is wished."""
@@ -303,7 +315,7 @@ def _joined(before: ModelResponse, after: ModelResponse) -> ModelResponse:
         tokens=(*before.tokens, *after.tokens),
         tool_calls=(*before.tool_calls, *after.tool_calls),
         usage=before.usage + after.usage,
-        continue_with=None if more is None else (*before.continue_with, *more),
+        continue_with=None if more is None else (*(before.continue_with or ()), *more),
     )
 
 

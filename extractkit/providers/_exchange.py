@@ -277,9 +277,7 @@ class Exchange:
             raise error
         response = self._named(self._sink.answer())
         broke = f"the connection broke after {self._characters} characters"
-        response = dataclasses.replace(
-            response, details={**response.details, "broke": error.message}
-        )
+        response = dataclasses.replace(response, broken=error.message)
         if response.stop is StopReason.STOP:  # the end had come, only its last words had not
             return response
         return dataclasses.replace(response, stop=StopReason.LENGTH, stop_detail=broke)

@@ -112,12 +112,6 @@ def test_a_string_that_names_no_provider_is_refused(model: str) -> None:
         resolve(model) if model else providers._make(model)
 
 
-@pytest.mark.parametrize("model", ["openai:gpt-6", "anthropic:claude", "compatible:x"])
-def test_a_hosted_provider_is_said_to_be_missing_from_this_version(model: str) -> None:
-    with pytest.raises(UnsupportedError, match="no hosted providers yet"):
-        resolve(model)
-
-
 def test_an_object_that_is_no_provider_is_refused() -> None:
     with pytest.raises(UsageError, match="int; expected"):
         extract(Note, TEXT, model=3)  # type: ignore[arg-type]  # the point of the test

@@ -260,6 +260,32 @@ def test_an_answer_that_pauses_is_continued_within_a_bound() -> None:
     assert len(provider.requests) == 9
 
 
+def test_an_answer_that_broke_off_on_its_way_is_asked_for_again_and_kept() -> None:
+    broken = ModelResponse(text='{"n": ', stop=StopReason.LENGTH, broken="the line went dead")
+    result, provider, _ = extracted([broken, GOOD], retry=Retry(answers=0))
+    assert result.unwrap().n == 3
+    assert provider.requests[1] == provider.requests[0]
+    assert len(result.attempts) == 2
+    assert any("the line went dead" in finding.message for finding in result.findings)
+    only, provider, _ = extracted([broken, GOOD], retry=Retry(transport=0))
+    assert only.status is Status.TRUNCATED
+    assert len(provider.requests) == 1
+
+
+def test_an_answer_that_fills_its_room_without_an_end_is_cut_whatever_the_server_says() -> None:
+    def finished(text: str) -> ModelResponse:
+        usage = Usage(output_tokens=8)
+        return ModelResponse(text=text, stop=StopReason.STOP, usage=usage)
+
+    room = Sampling(max_output_tokens=8)
+    result, provider, _ = extracted([finished('{"n": ')], sampling=room)
+    assert result.status is Status.TRUNCATED
+    assert len(provider.requests) == 1
+    assert "max_output_tokens" in str(result.findings)
+    whole, _, _ = extracted([finished(GOOD)], sampling=room)
+    assert whole.ok
+
+
 def test_reasoning_comes_first_and_is_not_the_answer() -> None:
     thought = ModelResponse(
         text="There is a 3.", stop=StopReason.STOP, usage=Usage(output_tokens=5)

@@ -227,7 +227,7 @@ def test_what_came_of_a_stream_before_it_broke_is_kept(server: Loopback, driver:
     assert "".join(piece.text for piece in pieces) == answer.text
     assert answer.stop is StopReason.LENGTH
     assert answer.stop_detail == f"the connection broke after {len(answer.text)} characters"
-    assert answer.details["broke"]
+    assert answer.broken
     assert not answer.usage.is_complete
 
 
@@ -252,7 +252,7 @@ def test_a_stream_that_breaks_after_its_end_is_whole() -> None:
     answer = _stream(provider, "sync")[-1].response
     assert answer is not None
     assert answer.stop is StopReason.STOP
-    assert "peer closed" in answer.details["broke"]
+    assert "peer closed" in answer.broken
 
 
 @both
