@@ -15,13 +15,14 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from decimal import Decimal
+from operator import itemgetter
 from typing import Literal, NamedTuple, TypeAlias
 
 from extractkit.grounding.surroundings import (
     After,
     Before,
+    Edges,
     chain_doubt,
-    is_bare,
     look_after,
     look_before,
 )
@@ -44,6 +45,7 @@ _INDIAN_GROUPS = re.compile(r"[1-9]\d?(?:S\d{2})+S\d{3}\Z")
 _PLAIN_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,6})?\Z", re.ASCII)
 
 _MOST_PLACES = 1000
+_START = itemgetter(1)
 
 _OVER_SPACE = "the digits may be one number with a space in it, or several numbers"
 _IN_LIST = "the digits are joined by commas and may be one number or several"
@@ -53,6 +55,8 @@ _BRACKETS = "the round brackets may be a minus sign or not"
 
 _Token: TypeAlias = tuple[int, int, str]
 """Start, end, and the doubt that comes with how it was cut out."""
+_Filed: TypeAlias = tuple[int, int, str, str, str, str]
+"""The same; then the token, what stands between it and the one before, and the one after."""
 
 
 class NumberReading(NamedTuple):
@@ -103,10 +107,11 @@ class NumberIndex:
     def __init__(self, text: str, *, decimal: Literal[".", ","] | None = None) -> None:
         self._text = text
         self._decimal: Literal[".", ","] | None = decimal
-        self._tokens: defaultdict[str, list[_Token]] = defaultdict(list)
+        self._tokens: defaultdict[str, list[_Filed]] = defaultdict(list)
         self._found: dict[Decimal, tuple[NumberReading, ...]] = {}
         self._read: dict[_Token, list[NumberReading]] = {}
-        self._bare: dict[str, list[tuple[Decimal, str, str]]] = {}
+        self._forms: dict[str, list[tuple[Decimal, str, str]]] = {}
+        self._edges = Edges()
         self._spaced: list[tuple[int, int]] = []
         self._scan()
 
@@ -119,14 +124,14 @@ class NumberIndex:
         if value not in self._found:
             plain = 0
             found: list[NumberReading] = []
-            key = _digits(value)
-            for token in self._tokens.get(key, ()):
-                same = [each for each in self._readings(*token) if each.value == value]
-                found.extend(same)
-                plain += sum(not each.doubt for each in same)
+            for token in self._tokens.get(_digits(value), ()):
+                same = self._worth(value, token)
+                found += same
+                plain += len([each for each in same if not each.doubt])
                 if plain >= _MOST_PLACES or len(found) >= 5 * _MOST_PLACES:
                     break
-            self._found[value] = tuple(sorted(found, key=lambda each: each.start))
+            found.sort(key=_START)
+            self._found[value] = tuple(found)
         return self._found[value]
 
     def spelled(self, digits: str) -> list[tuple[int, int]]:
@@ -134,54 +139,65 @@ class NumberIndex:
         if not _TOKEN.fullmatch(digits):
             return []
         return [
-            (start, end)
-            for start, end, doubt in self._tokens.get(_significant(digits), ())
-            if self._text[start:end] == digits and self._readings(start, end, doubt)
+            filed[:2]
+            for filed in self._tokens.get(_significant(digits), ())
+            if filed[3] == digits and self._readings(filed)
         ]
 
     def _scan(self) -> None:
         """File every token under its significant digits, in the order of the text."""
-        known: dict[str, tuple[list[_Token], bool]] = {}
+        known: dict[str, tuple[list[_Filed], bool]] = {}
         end = 0
         may_be_spaced = False
         parts = _AT_TOKENS.split(self._text)  # what is between, token, its gap, and so on
-        for between, token in zip(parts[::3], parts[1::3], strict=False):
-            start = end + len(between)
+        betweens = parts[::3]
+        for before, token, after in zip(betweens, parts[1::3], betweens[1:], strict=False):
+            start = end + len(before)
             end = start + len(token)
             if token not in known:
                 known[token] = self._tokens[_significant(token)], _is_list(token)
             filed, is_list = known[token]
-            filed.append((start, end, ""))
+            filed.append((start, end, "", token, before, after))
             if is_list:
-                for part in re.finditer(r"\d+", token):
-                    first, last = start + part.start(), start + part.end()
-                    self._tokens[_significant(part.group())].append((first, last, _IN_LIST))
-            may_be_spaced = may_be_spaced or (between == " " and len(token) > 2)
+                self._file_parts(token, start)
+            if before == " " and len(token) > 2:
+                may_be_spaced = True
         for match in _SPACED.finditer(self._text) if may_be_spaced else ():
             self._spaced.append(match.span())
-            self._tokens[_significant(match.group())].append((*match.span(), _OVER_SPACE))
+            token = match.group()
+            self._tokens[_significant(token)].append((*match.span(), _OVER_SPACE, token, "", ""))
 
-    def _readings(self, start: int, end: int, doubt: str) -> list[NumberReading]:
+    def _file_parts(self, token: str, start: int) -> None:
+        for match in re.finditer(r"\d+", token):
+            part = match.group()
+            first, last = start + match.start(), start + match.end()
+            self._tokens[_significant(part)].append((first, last, _IN_LIST, part, "", ""))
+
+    def _worth(self, value: Decimal, filed: _Filed) -> list[NumberReading]:
+        """Return the readings of one token that are worth `value`."""
+        return [each for each in self._readings(filed) if each[0] == value]
+
+    def _readings(self, filed: _Filed) -> list[NumberReading]:
         """Read one token: every value it may have, none where it is part of something longer."""
-        if not doubt and is_bare(self._text, start, end):
+        start, end, doubt, token, before, after = filed
+        if not doubt and self._edges.are_bare(before, after):
             space = self._space_doubt(start, end) if self._spaced else ""
             return [
                 NumberReading(number, start, end, "", own or space or zero)
-                for number, own, zero in self._forms(self._text[start:end])
+                for number, own, zero in self._forms.get(token) or self._forms_of(token)
             ]
-        token = (start, end, doubt)
-        if token not in self._read:
-            self._read[token] = self._read_token(*token)
-        return self._read[token]
+        key = (start, end, doubt)
+        if key not in self._read:
+            self._read[key] = self._read_token(*key)
+        return self._read[key]
 
-    def _forms(self, token: str) -> list[tuple[Decimal, str, str]]:
+    def _forms_of(self, token: str) -> list[tuple[Decimal, str, str]]:
         """Return what a token with nothing around it may be worth, and the doubts about it."""
-        if token not in self._bare:
-            self._bare[token] = [
-                (Decimal(number), own, _zero_doubt(number))
-                for number, own in _digit_readings(_ascii(token), self._decimal)
-            ]
-        return self._bare[token]
+        forms = self._forms[token] = [
+            (Decimal(number), own, _zero_doubt(number))
+            for number, own in _digit_readings(_ascii(token), self._decimal)
+        ]
+        return forms
 
     def _read_token(self, start: int, end: int, doubt: str) -> list[NumberReading]:
         digits = _ascii(self._text[start:end])

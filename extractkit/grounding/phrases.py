@@ -74,19 +74,21 @@ class PhraseIndex:
         """
         if not needle.isascii() or len(self._text) > _LONG:
             return None
-        folded = self._folded
+        folded, length, inside = self._folded, len(needle), 0
+        search, is_ascii, is_same = folded.text.find, self._is_ascii, len(folded.starts) == 1
         spans: list[tuple[int, int]] = []
-        inside = 0
-        for at in find_all(folded.text, needle):
-            span = folded.span(at, at + len(needle))
-            if span is None or not (self._is_ascii or self._is_ascii_at(span, at, needle)):
+        at = search(needle)
+        while at >= 0:
+            span = (at, at + length) if is_ascii and is_same else folded.span(at, at + length)
+            if span is None or not (is_ascii or self._is_ascii_at(span, at, needle)):
                 return None
             if stands_alone(self._text, *span):
                 spans.append(span)
-            else:
-                inside += 1
-            if inside > _MOST_INSIDE or len(spans) == _MOST_PLACES:
-                return spans if len(spans) == _MOST_PLACES else None
+                if len(spans) == _MOST_PLACES:
+                    break
+            elif (inside := inside + 1) > _MOST_INSIDE:
+                return None
+            at = search(needle, at + 1)
         return spans
 
     def _is_ascii_at(self, span: tuple[int, int], at: int, needle: str) -> bool:

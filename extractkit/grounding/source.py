@@ -30,6 +30,7 @@ __all__ = ["ClaimKind", "Source"]
 
 ClaimKind: TypeAlias = Literal["text", "number", "date", "datetime", "time", "key", "exempt"]
 
+_NO_WORDS: frozenset[str] = frozenset()
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _PERCENT_WORDS = frozenset(("pct", "perc", "percent", "percentage", "prozent"))
 _SHARE_WORDS = frozenset(
@@ -146,7 +147,7 @@ class Source:
         """Return where `value` stands: as it is, else folded, else folded between references."""
         found = self._phrases.find(needle)
         wanted = value.strip()
-        exact = [span for span in found if self._text[slice(*span)] == wanted]
+        exact = [span for span in found if self._text[span[0] : span[1]] == wanted]
         if not found and wanted[:1].isdecimal():
             exact = self._numbers.spelled(wanted)
         if not (found or exact or self._phrases.is_plain) and (
@@ -162,7 +163,7 @@ class Source:
         if readings:
             if any([reading.unit for reading in readings]):
                 return _InUnits(readings, str(number))
-            return self._number_places(readings, str(number), frozenset())
+            return self._number_places(readings, str(number), _NO_WORDS)
         if 1000 <= number <= 9999 and number == int(number):
             part = "the number is part of a date"
             years = self._dates.years(int(number))

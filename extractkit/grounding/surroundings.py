@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from extractkit.grounding.words import is_letter
 
-__all__ = ["After", "Before", "chain_doubt", "is_bare", "look_after", "look_before"]
+__all__ = ["After", "Before", "Edges", "chain_doubt", "look_after", "look_before"]
 
 _GAPS = " \u00a0\u202f\u2009"
 _WINDOW = 24
@@ -76,10 +76,35 @@ _CURRENCY_AFTER = re.compile(rf"[{_GAPS}]?{_CURRENCY}(?![^\W_])", re.IGNORECASE)
 _REACH = 8
 _BARE_BEFORE = re.compile(r"[^-+(\u0080-\U0010ffff]*+(?<![\w.,/:])\Z")
 _BARE_AFTER = re.compile(
-    rf"\Z|[.,](?!\d)|[^\w .,%/:\-\u0080-\U0010ffff]"
+    rf"\Z|[.,](?!\Z)|[^\w .,%/:\-\u0080-\U0010ffff]"
     rf"| (?![%\uff05\u2030]|per[{_GAPS}]?cent|pct|{'|'.join(sorted(_SCALES))})",
     re.IGNORECASE,
 )
+
+
+class Edges:
+    """Whether it is plain that nothing around digits belongs to them.
+
+    Where it is, `look_before` and `look_after` find neither sign nor bracket, percent or scale,
+    and `chain_doubt` no link. There may be a currency, which changes nothing then.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[str, bool] = {}
+        self._after: dict[str, bool] = {}
+
+    def are_bare(self, before: str, after: str) -> bool:
+        """Tell it from all that stands between a number and the ones before and after it."""
+        is_bare = self._before.get(before)
+        if is_bare is None:
+            reach = max(0, len(before) - _REACH)
+            is_bare = self._before[before] = _BARE_BEFORE.match(before, reach) is not None
+        if not is_bare:
+            return False
+        is_bare = self._after.get(after)
+        if is_bare is None:
+            is_bare = self._after[after] = _BARE_AFTER.match(after) is not None
+        return is_bare
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,18 +147,6 @@ class After:
     power: int = 0
     unit: str = ""
     either: bool = False
-
-
-def is_bare(text: str, start: int, end: int) -> bool:
-    """Whether it is plain that nothing around the digits belongs to them.
-
-    Where it is, `look_before` and `look_after` find neither sign nor bracket, percent or scale,
-    and `chain_doubt` no link. There may be a currency, which changes nothing then.
-    """
-    return (
-        _BARE_BEFORE.match(text, start - _REACH if start > _REACH else 0, start) is not None
-        and _BARE_AFTER.match(text, end) is not None
-    )
 
 
 def look_before(text: str, start: int, *, plain: bool) -> Before | None:

@@ -25,6 +25,7 @@ _UNSPACED = re.compile(f"[{UNSPACED}]")
 _IGNORABLE = re.compile(f"[{IGNORABLE}]")
 _JOINER = "\u200d"
 _BEYOND_ASCII = "\x80"
+_MARKS = ".,'\u2019"  # may stand inside of a number
 
 
 def stands_alone(text: str, start: int, end: int) -> bool:
@@ -40,6 +41,8 @@ def stands_alone(text: str, start: int, end: int) -> bool:
         if first < _BEYOND_ASCII and last < _BEYOND_ASCII:
             if (before.isalnum() and first.isalnum()) or (after.isalnum() and last.isalnum()):
                 return False
+            if before not in _MARKS and after not in _MARKS:
+                return True
             return not (_inside_number(text, start - 1) or _inside_number(text, end))
     return _stands_alone(text, start, end)
 
@@ -94,7 +97,7 @@ def _inside_number(text: str, at: int) -> bool:
     """Whether the separator at `at` has digits on both sides."""
     return (
         0 < at < len(text) - 1
-        and text[at] in ".,'\u2019"
+        and text[at] in _MARKS
         and text[at - 1].isdecimal()
         and text[at + 1].isdecimal()
     )
