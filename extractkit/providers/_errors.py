@@ -250,10 +250,21 @@ def _unreachable(exc: BaseException) -> ConnectError:
         f"the provider could not be reached, or the connection broke{_place_of(exc)}: {words}; "
         "check the network and the base URL"
     )
-    # A certificate that is not trusted, or a name that does not exist, is the same next time.
-    if "CERTIFICATE_VERIFY_FAILED" in words:
+    # Where nobody listens, no such name exists or a certificate is not trusted, it is so next time.
+    if _never_connected(exc) and "reset" not in words:
         error.retryable = False
     return error
+
+
+def _never_connected(exc: BaseException) -> bool:
+    at: BaseException | None = exc
+    for _ in range(6):
+        if at is None:
+            return False
+        if "ConnectError" in _names_of(at)[1]:
+            return True
+        at = at.__cause__
+    return False
 
 
 def _unretryable(error: ConnectError) -> ConnectError:
