@@ -47,7 +47,7 @@ _MODEL: Final = "gpt-4.1-mini"
 
 def _text() -> str:
     lines = "\n".join(f"{i + 1}. Item {i}   {i} piece   4.20" for i in range(20))
-    head = "Invoice A-1, issued 2 January 2026, all in EUR, order 7, shipped by road"
+    head = "Invoice A-1, issued 2 January 2026, all in EUR, order: 7, ship: road"
     return f"{head}\n{lines}\nLines 1 to 20. Total 84.00"
 
 
