@@ -33,6 +33,9 @@ ClaimRow: TypeAlias = tuple[Pointer, JsonValue, ClaimKind, Mark | None]
 """Pointer, value, kind and mark of a claim."""
 
 _DEFAULTS = Grounding()
+_set_start, _set_end, _set_grade, _set_ambiguous = (
+    getattr(Span, name).__set__ for name in ("start", "end", "grade", "ambiguous")
+)
 _SHOWN = 60
 
 
@@ -134,7 +137,13 @@ def locate_rows(
 
 
 def _span(place: Place) -> Span:
-    return Span(start=place.start, end=place.end, grade=place.grade, ambiguous=bool(place.doubt))
+    """Return the same as `Span(...)`, which takes three times as long."""
+    span = object.__new__(Span)
+    _set_start(span, place[0])
+    _set_end(span, place[1])
+    _set_grade(span, place[2])
+    _set_ambiguous(span, place[3] != "")
+    return span
 
 
 def _findings(

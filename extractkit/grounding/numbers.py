@@ -46,6 +46,7 @@ _PLAIN_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,6})?\Z", re.ASCI
 
 _MOST_PLACES = 1000
 _START = itemgetter(1)
+_new = tuple.__new__  # the constructor of a named tuple takes twice as long
 
 _OVER_SPACE = "the digits may be one number with a space in it, or several numbers"
 _IN_LIST = "the digits are joined by commas and may be one number or several"
@@ -124,15 +125,30 @@ class NumberIndex:
         if value not in self._found:
             plain = 0
             found: list[NumberReading] = []
-            for token in self._tokens.get(_digits(value), ()):
-                same = self._worth(value, token)
+            same: list[NumberReading]
+            are_bare = self._edges.are_bare
+            doubts: dict[str, list[str]] = {}
+            for filed in self._tokens.get(_digits(value), ()):
+                start, end, doubt, token, before, after = filed
+                if doubt or self._spaced or not are_bare(before, after):
+                    same = [each for each in self._readings(filed) if each[0] == value]
+                else:
+                    if token not in doubts:
+                        doubts[token] = self._doubts(token, value)
+                    same = [
+                        _new(NumberReading, (value, start, end, "", own)) for own in doubts[token]
+                    ]
                 found += same
-                plain += len([each for each in same if not each.doubt])
+                plain += len([each for each in same if not each[4]])
                 if plain >= _MOST_PLACES or len(found) >= 5 * _MOST_PLACES:
                     break
             found.sort(key=_START)
             self._found[value] = tuple(found)
         return self._found[value]
+
+    def _doubts(self, token: str, value: Decimal) -> list[str]:
+        """Return the doubt of each reading of a bare token that is worth `value`."""
+        return [own or zero for number, own, zero in self._forms_of(token) if number == value]
 
     def spelled(self, digits: str) -> list[tuple[int, int]]:
         """Return the spans of tokens written exactly as `digits`, as "9.00" in "RM9.00"."""
@@ -173,10 +189,6 @@ class NumberIndex:
             first, last = start + match.start(), start + match.end()
             self._tokens[_significant(part)].append((first, last, _IN_LIST, part, "", ""))
 
-    def _worth(self, value: Decimal, filed: _Filed) -> list[NumberReading]:
-        """Return the readings of one token that are worth `value`."""
-        return [each for each in self._readings(filed) if each[0] == value]
-
     def _readings(self, filed: _Filed) -> list[NumberReading]:
         """Read one token: every value it may have, none where it is part of something longer."""
         start, end, doubt, token, before, after = filed
@@ -184,7 +196,7 @@ class NumberIndex:
             space = self._space_doubt(start, end) if self._spaced else ""
             return [
                 NumberReading(number, start, end, "", own or space or zero)
-                for number, own, zero in self._forms.get(token) or self._forms_of(token)
+                for number, own, zero in self._forms_of(token)
             ]
         key = (start, end, doubt)
         if key not in self._read:
@@ -193,10 +205,12 @@ class NumberIndex:
 
     def _forms_of(self, token: str) -> list[tuple[Decimal, str, str]]:
         """Return what a token with nothing around it may be worth, and the doubts about it."""
-        forms = self._forms[token] = [
-            (Decimal(number), own, _zero_doubt(number))
-            for number, own in _digit_readings(_ascii(token), self._decimal)
-        ]
+        forms = self._forms.get(token)
+        if forms is None:
+            forms = self._forms[token] = [
+                (Decimal(number), own, _zero_doubt(number))
+                for number, own in _digit_readings(_ascii(token), self._decimal)
+            ]
         return forms
 
     def _read_token(self, start: int, end: int, doubt: str) -> list[NumberReading]:

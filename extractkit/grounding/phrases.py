@@ -75,11 +75,12 @@ class PhraseIndex:
         if not needle.isascii() or len(self._text) > _LONG:
             return None
         folded, length, inside = self._folded, len(needle), 0
-        search, is_ascii, is_same = folded.text.find, self._is_ascii, len(folded.starts) == 1
+        search, is_ascii = folded.text.find, self._is_ascii
+        is_same = is_ascii and len(folded.starts) == 1
         spans: list[tuple[int, int]] = []
         at = search(needle)
         while at >= 0:
-            span = (at, at + length) if is_ascii and is_same else folded.span(at, at + length)
+            span = (at, at + length) if is_same else folded.span(at, at + length)
             if span is None or not (is_ascii or self._is_ascii_at(span, at, needle)):
                 return None
             if stands_alone(self._text, *span):

@@ -39,6 +39,8 @@ def stands_alone(text: str, start: int, end: int) -> bool:
     if before < _BEYOND_ASCII and after < _BEYOND_ASCII:
         first, last = text[start], text[end - 1]
         if first < _BEYOND_ASCII and last < _BEYOND_ASCII:
+            if before == " " == after:
+                return True
             if (before.isalnum() and first.isalnum()) or (after.isalnum() and last.isalnum()):
                 return False
             if before not in _MARKS and after not in _MARKS:
