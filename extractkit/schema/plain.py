@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
 
 from extractkit.paths import JsonValue, is_array, is_object
@@ -42,8 +42,10 @@ def json_key(value: JsonValue) -> str:
     return json.dumps(value)
 
 
-def each_once(values: Iterable[JsonValue]) -> list[JsonValue]:
+def each_once(values: list[JsonValue]) -> list[JsonValue]:
     """Return the values without repeats, the first of equal ones at its place."""
+    if len({value for value in values if type(value) is str}) == len(values):
+        return values
     first: dict[str, JsonValue] = {}
     for value in values:
         first.setdefault(json_key(value), value)

@@ -173,7 +173,7 @@ def test_the_source_can_be_left_out(run: Run, script: Script, folder: Path) -> N
         (["shop.front:Town", "text.txt"], "'shop.front' has no 'Town'\n"),
         (["shop.models:SCHEMA.x", "text.txt"], "'dict' has no 'x'\n"),
         (["shop.models:Outer.Other", "text.txt"], "'Outer' has no 'Other'; its own are Inner\n"),
-        (["shop.models:number", "text.txt"], "is a int, not a type"),
+        (["shop.models:number", "text.txt"], "is an int, not a type"),
         (["shop.models:name", "text.txt"], "is a str, not a type"),
         (["shop.models:function", "text.txt"], "is a function, not a type"),
         (["broken:City", "text.txt"], "importing 'broken' failed: RuntimeError: no luck"),
