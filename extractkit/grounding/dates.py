@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property, partial
 
-from extractkit.grounding.digits import DigitRuns
+from extractkit.grounding.digits import beside, compact_starts, numeric_starts
 from extractkit.grounding.locales import Order
 from extractkit.grounding.normalize import find_all
 
@@ -116,7 +116,6 @@ class DateIndex:
         self._order: Order | None = order
         self._days: defaultdict[date, dict[tuple[int, int], DateReading]] = defaultdict(dict)
         self._years: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
-        self._runs = DigitRuns(text)
         self._scan_numeric()
         self._scan_named()
         self._scan_east_asian()
@@ -154,8 +153,8 @@ class DateIndex:
             self._days[day].setdefault((start, end), DateReading(start=start, end=end, doubt=doubt))
 
     def _scan_numeric(self) -> None:
-        numeric = map(partial(_NUMERIC.match, self._text), self._runs.before_marks())
-        compact = map(partial(_COMPACT.match, self._text), self._runs.of_length(8))
+        numeric = map(partial(_NUMERIC.match, self._text), numeric_starts(self._text))
+        compact = map(partial(_COMPACT.match, self._text), compact_starts(self._text))
         for match in filter(None, (*numeric, *compact)):
             start, end = match.span("whole")
             for day, doubt in _numeric_readings(match, self._order):
@@ -165,7 +164,7 @@ class DateIndex:
                         self._years[day.year].append(match.span(group))
 
     def _scan_named(self) -> None:
-        before, after = self._runs.beside(_may_name_months(self._text))
+        before, after = beside(self._text, _may_name_months(self._text))
         for pattern in (_DAY_FIRST, _YEAR_FIRST):
             for match in filter(None, map(partial(pattern.match, self._text), before)):
                 start = min(match.start("day"), match.start("year"))

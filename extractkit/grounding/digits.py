@@ -1,4 +1,4 @@
-"""Where digits stand in a text: the few places at which a date can begin.
+"""The few places of a text at which a date can begin.
 
 Neighbours: `dates` tries its patterns only there. This module reads no value.
 """
@@ -6,44 +6,56 @@ Neighbours: `dates` tries its patterns only there. This module reads no value.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-__all__ = ["DigitRuns"]
+__all__ = ["beside", "compact_starts", "numeric_starts"]
 
+# A search is quick only for patterns that begin with a character of their own.
+_NUMERIC = re.compile(r"\d(?=\s?[-/.]\s?\d\d?\s?[-/.]\s?\d)")
+_EIGHT = re.compile(r"\d{8}(?!\d)")
 _RUN = re.compile(r"\d+")
-_MARKS = "-/."
+_LAST = re.compile(r".*(\d)", re.DOTALL)
 
 
-class DigitRuns:
-    """The runs of digits of one text, each as long as it can be."""
+def numeric_starts(text: str) -> Iterator[int]:
+    """Yield where at most four digits begin that two other groups follow behind marks."""
+    for match in _NUMERIC.finditer(text):
+        start = _start_of_run(text, match.start())
+        if start is not None:
+            yield start
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._spans = [match.span() for match in _RUN.finditer(text)]
 
-    def of_length(self, length: int) -> list[int]:
-        """Return where the runs of `length` digits start."""
-        return [start for start, end in self._spans if end - start == length]
+def compact_starts(text: str) -> Iterator[int]:
+    """Yield where eight digits stand that end a run of them."""
+    return (match.start() for match in _EIGHT.finditer(text))
 
-    def before_marks(self) -> list[int]:
-        """Return where a run of at most four digits starts that two others follow closely.
 
-        Between each two of them stands a mark with at most one character on either side.
-        """
-        spans, text = self._spans, self._text
-        return [
-            start
-            for at, (start, end) in enumerate(spans[:-2])
-            if end - start <= 4
-            and spans[at + 1][0] - end <= 3
-            and spans[at + 2][0] - spans[at + 1][1] <= 3
-            and (text[end] in _MARKS or text[end + 1] in _MARKS)
-        ]
+def beside(text: str, offsets: Iterable[int]) -> tuple[list[int], list[int]]:
+    """Return where digits begin that stand next before an offset, and next after it.
 
-    def beside(self, offsets: Iterable[int]) -> tuple[list[int], list[int]]:
-        """Return where the last run before each offset starts, and the first one behind it."""
-        starts = [start for start, _ in self._spans]
-        at = sorted({bisect_right(starts, offset) for offset in offsets})
-        before = [starts[index - 1] for index in at if index]
-        return before, [starts[index] for index in at if index < len(starts)]
+    Runs before an offset are left out where they are longer than a year.
+    """
+    before: list[int] = []
+    after: list[int] = []
+    seen = done = 0  # up to `done`, the next digits are known
+    for offset in sorted(offsets):
+        if offset < done:
+            continue
+        last = _LAST.match(text, seen, offset)
+        start = None if last is None else _start_of_run(text, last.start(1))
+        if start is not None:
+            before.append(start)
+        following = _RUN.search(text, offset)
+        if following is None:
+            break
+        after.append(following.start())
+        seen, done = following.start(), following.end()
+    return before, after
+
+
+def _start_of_run(text: str, last: int) -> int | None:
+    """Return where the digits begin that end at `last`; None for more than four."""
+    start = last
+    while start and last - start < 4 and text[start - 1].isdecimal():
+        start -= 1
+    return start if last - start < 4 else None
