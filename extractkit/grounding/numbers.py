@@ -31,12 +31,13 @@ from extractkit.paths import JsonValue
 __all__ = ["NumberIndex", "NumberReading", "number_of"]
 
 _GROUP_GAPS = "'\u2019\u00a0\u202f\u2009"
+_GAPLESS = r"\d+(?:[.,\uff0e\uff0c]\d+)*"
 _TOKEN_FORM = (
-    rf"\d{{1,3}}(?P<gap>[{_GROUP_GAPS}])\d{{3}}(?:(?P=gap)\d{{3}})*(?!\d)(?:[.,]\d+)?"
-    r"|\d+(?:[.,\uff0e\uff0c]\d+)*"
+    rf"\d{{1,3}}(?P<gap>[{_GROUP_GAPS}])\d{{3}}(?:(?P=gap)\d{{3}})*(?!\d)(?:[.,]\d+)?|{_GAPLESS}"
 )
 _TOKEN = re.compile(_TOKEN_FORM)
 _AT_TOKENS = re.compile(f"({_TOKEN_FORM})")
+_AT_GAPLESS = re.compile(f"({_GAPLESS})()")
 _SPACED = re.compile(r"(?<!\d)(?<!\d[.,])\d{1,3}(?: \d{3})+(?!\d)(?:[.,]\d+)?")
 _SEPARATORS = str.maketrans("", "", f".,\uff0e\uff0c {_GROUP_GAPS}")
 _PLAIN = str.maketrans({"\uff0e": ".", "\uff0c": ",", **dict.fromkeys(f" {_GROUP_GAPS}")})
@@ -165,7 +166,9 @@ class NumberIndex:
         known: dict[str, tuple[list[_Filed], bool]] = {}
         end = 0
         may_be_spaced = False
-        parts = _AT_TOKENS.split(self._text)  # what is between, token, its gap, and so on
+        has_gaps = any([gap in self._text for gap in _GROUP_GAPS])
+        split = (_AT_TOKENS if has_gaps else _AT_GAPLESS).split
+        parts = split(self._text)  # what is between, token, its gap, and so on
         betweens = parts[::3]
         for before, token, after in zip(betweens, parts[1::3], betweens[1:], strict=False):
             start = end + len(before)
