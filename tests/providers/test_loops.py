@@ -239,7 +239,7 @@ def test_a_provider_serves_on_in_a_forked_child(server: Loopback, way: Way) -> N
 
 
 @pytest.mark.parametrize("how", ["close", "aclose", "close twice", "close later", "never"])
-@_ASYNC
+@pytest.mark.parametrize("way", EVERY_WAY[1::4], ids=str)
 def test_closing_leaves_no_connection_open_wherever_it_is_done(way: Way, how: str) -> None:
     """A transport that nobody closed warns when it is collected."""
     with Loopback(clean(way)) as server:
