@@ -98,7 +98,9 @@ def _judge_unfinished(setup: Setup[T], answer: Answer, status: Status) -> Judged
         status=status,
         attempt=_attempt(answer, validity, findings),
         levels={Validity.SYNTAX: LevelCount(checked=1, failed=0 if parsed.ok else 1)},
-        partial=_with_missing(setup.compiled, parse_prefix(response.text)),
+        partial=_with_missing(
+            setup.compiled, setup.compiled.take_back_unfinished(parse_prefix(response.text))
+        ),
     )
 
 

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 
 from extractkit.errors import SchemaError
 from extractkit.paths import JsonObject, JsonValue, Pointer
+from extractkit.results import PartialResult
 from extractkit.schema import convert
 from extractkit.schema.bounds import BoundedSchema, Bounds, bound
 from extractkit.schema.claims import Claim, ClaimReader, Reading
@@ -20,6 +21,7 @@ from extractkit.schema.explain import Explanation, explain
 from extractkit.schema.given import require_plain, too_deep
 from extractkit.schema.nodes import SchemaTree
 from extractkit.schema.report import Rewritten, Unenforced
+from extractkit.schema.unfinished import take_back_unfinished
 
 __all__ = ["CompiledSchema"]
 
@@ -137,6 +139,14 @@ class CompiledSchema:
     def take_back(self, document: JsonValue) -> tuple[JsonValue, tuple[Fault, ...]]:
         """Return what `lift` and `faults` give, of one walk."""
         return self.lifter.lift(document)
+
+    def take_back_unfinished(self, partial: PartialResult) -> PartialResult:
+        """Return what could be read of an answer to `schema` that was cut off, in the user's form.
+
+        Args:
+            partial: The same in the form of `schema`.
+        """
+        return take_back_unfinished(partial, self.lowered, self.lifter)
 
     def explain(self) -> Explanation:
         """Return a table of every place: kept, rewritten, or checked afterwards.

@@ -27,10 +27,21 @@ from extractkit.schema.nodes import (
 from extractkit.schema.plain import digits_of, is_same, type_of
 from extractkit.schema.ways import Way
 
-__all__ = ["Fault", "Lifter", "RefusedError", "below", "lower", "settle"]
+__all__ = [
+    "Fault",
+    "Lifter",
+    "Place",
+    "RefusedError",
+    "below",
+    "lower",
+    "pointer_of",
+    "settle",
+    "step",
+]
 
-_Place: TypeAlias = "tuple[_Place, str | int] | None"
-_Lift: TypeAlias = Callable[[JsonValue, _Place, "list[Fault]"], JsonValue]
+Place: TypeAlias = "tuple[Place, str | int] | None"
+"""A place of the user's document: what it stands in, and its key there; None is the root."""
+_Lift: TypeAlias = Callable[[JsonValue, Place, "list[Fault]"], JsonValue]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +88,8 @@ def _of_key(node: ObjectNode, key: str) -> Node:
     return node.extra
 
 
-def _pointer(place: _Place) -> Pointer:
+def pointer_of(place: Place) -> Pointer:
+    """Return a place as a JSON Pointer."""
     keys: list[str | int] = []
     while place is not None:
         place, key = place
@@ -85,7 +97,7 @@ def _pointer(place: _Place) -> Pointer:
     return join("", *reversed(keys)) if keys else ""
 
 
-def _step(node: Node, place: _Place, key: str | int, value: JsonValue) -> _Place:
+def step(node: Node, place: Place, key: str | int, value: JsonValue) -> Place:
     """Return the user's place of what an answer to `node` has under `key`."""
     for way in reversed(node.ways):
         here = way.key(key, value)
@@ -148,14 +160,14 @@ class Lifter:
             return parts
         lifts = tuple(way.lift for way in ways)
 
-        def run(value: JsonValue, at: _Place, faults: list[Fault]) -> JsonValue:
+        def run(value: JsonValue, at: Place, faults: list[Fault]) -> JsonValue:
             if parts is not None:
                 value = parts(value, at, faults)
             told: list[str] = []
             for lift in lifts:
                 value = lift(value, told)
             if told:
-                faults.extend(Fault(pointer=_pointer(at), message=message) for message in told)
+                faults.extend(Fault(pointer=pointer_of(at), message=message) for message in told)
             return value
 
         return run
@@ -164,7 +176,7 @@ class Lifter:
         if node.name not in self._changing:
             return None
 
-        def run(value: JsonValue, at: _Place, faults: list[Fault]) -> JsonValue:
+        def run(value: JsonValue, at: Place, faults: list[Fault]) -> JsonValue:
             known = self._of_definition.get(node.name)
             if known is None:
                 known = self.of(self._tree.definitions[node.name]) or _as_it_is
@@ -180,7 +192,7 @@ class Lifter:
         by_type = self._by_type(lifts)
         tree = self._tree
 
-        def run(value: JsonValue, at: _Place, faults: list[Fault]) -> JsonValue:
+        def run(value: JsonValue, at: Place, faults: list[Fault]) -> JsonValue:
             if by_type is not None:
                 lift = by_type.get(value.__class__)
             else:
@@ -214,14 +226,14 @@ class Lifter:
             return None
         in_place = not prefix and _keeps_keys(node)
 
-        def run(value: JsonValue, at: _Place, faults: list[Fault]) -> JsonValue:
+        def run(value: JsonValue, at: Place, faults: list[Fault]) -> JsonValue:
             if not is_array(value):
                 return value
             if items is not None and in_place:
                 return [items(part, (at, index), faults) for index, part in enumerate(value)]
             lifts = [*prefix[: len(value)], *[items] * (len(value) - len(prefix))]
             return [
-                part if lift is None else lift(part, _step(node, at, index, value), faults)
+                part if lift is None else lift(part, step(node, at, index, value), faults)
                 for index, (part, lift) in enumerate(zip(value, lifts, strict=True))
             ]
 
@@ -240,13 +252,13 @@ class Lifter:
 def _of_closed(node: ObjectNode, lifting: Mapping[str, _Lift]) -> _Lift:
     in_place = _keeps_keys(node)
 
-    def run(value: JsonValue, at: _Place, faults: list[Fault]) -> JsonValue:
+    def run(value: JsonValue, at: Place, faults: list[Fault]) -> JsonValue:
         if not is_object(value):
             return value
         lifted = dict(value)
         for key, lift in lifting.items():
             if key in value:
-                place = (at, key) if in_place else _step(node, at, key, value)
+                place = (at, key) if in_place else step(node, at, key, value)
                 lifted[key] = lift(value[key], place, faults)
         return lifted
 
@@ -264,14 +276,14 @@ def _of_open(
             return named[key]
         return next((lift for pattern, lift in patterns if is_found(pattern, key)), extra)
 
-    def run(value: JsonValue, at: _Place, faults: list[Fault]) -> JsonValue:
+    def run(value: JsonValue, at: Place, faults: list[Fault]) -> JsonValue:
         if not is_object(value):
             return value
         lifted = dict(value)
         for key in value:
             lift = of_key(key)
             if lift is not None:
-                lifted[key] = lift(value[key], _step(node, at, key, value), faults)
+                lifted[key] = lift(value[key], step(node, at, key, value), faults)
         return lifted
 
     return run
@@ -297,7 +309,7 @@ _TYPES: Final[Mapping[str, str]] = {
 }
 
 
-def _as_it_is(value: JsonValue, at: _Place, faults: list[Fault]) -> JsonValue:
+def _as_it_is(value: JsonValue, at: Place, faults: list[Fault]) -> JsonValue:
     del at, faults
     return value
 
@@ -352,7 +364,7 @@ class _Lowerer:
         self._tree = tree
         self._lifter = lifter
 
-    def of(self, node: Node, value: JsonValue, at: _Place) -> JsonValue:
+    def of(self, node: Node, value: JsonValue, at: Place) -> JsonValue:
         """Return `value` as an answer to `node`."""
         node = self._tree.resolve(node)
         if isinstance(node, UnionNode):
@@ -361,45 +373,45 @@ class _Lowerer:
             for way in node.ways:
                 value = way.lower_value(value)
         except ValueError as exc:
-            raise RefusedError(_pointer(at), str(exc)) from None
+            raise RefusedError(pointer_of(at), str(exc)) from None
         if type_of(value) not in json_types(node, self._tree):
-            raise RefusedError(_pointer(at), _of_wrong_type(value, json_types(node, self._tree)))
+            raise RefusedError(pointer_of(at), _of_wrong_type(value, json_types(node, self._tree)))
         if isinstance(node, ObjectNode) and is_object(value):
             return self._object(node, value, at)
         if isinstance(node, ArrayNode) and is_array(value):
             return self._list(node, value, at)
         return value
 
-    def _list(self, node: ArrayNode, value: list[JsonValue], at: _Place) -> JsonValue:
+    def _list(self, node: ArrayNode, value: list[JsonValue], at: Place) -> JsonValue:
         if node.max_items is not None and len(value) > node.max_items:
             why = f"it has {len(value)} elements, at most {node.max_items} can be sent; shorten it"
-            raise RefusedError(_pointer(at), why)
+            raise RefusedError(pointer_of(at), why)
         return [
-            self.of(part, item, _step(node, at, index, value))
+            self.of(part, item, step(node, at, index, value))
             for index, item in enumerate(value)
             if (part := below(node, index))
         ]
 
-    def _object(self, node: ObjectNode, value: dict[str, JsonValue], at: _Place) -> JsonValue:
+    def _object(self, node: ObjectNode, value: dict[str, JsonValue], at: Place) -> JsonValue:
         lowered: dict[str, Any] = {
-            prop.name: self.of(prop.node, value[prop.name], _step(node, at, prop.name, value))
+            prop.name: self.of(prop.node, value[prop.name], step(node, at, prop.name, value))
             for prop in node.properties
             if prop.name in value
         }
         for key, item in value.items():
             if key not in lowered:
-                part, place = _of_key(node, key), _step(node, at, key, value)
+                part, place = _of_key(node, key), step(node, at, key, value)
                 if isinstance(part, NeverNode):
                     why = "the schema that is sent has no such key; leave it out, or declare it"
-                    raise RefusedError(_pointer(place), why)
+                    raise RefusedError(pointer_of(place), why)
                 lowered[key] = self.of(part, item, place)
         for prop in node.properties:
             if prop.required and prop.name not in lowered:
                 why = "it is missing, and the schema that is sent asks for it; give it"
-                raise RefusedError(_pointer(_step(node, at, prop.name, value)), why)
+                raise RefusedError(pointer_of(step(node, at, prop.name, value)), why)
         return lowered
 
-    def _branch(self, node: UnionNode, value: JsonValue, at: _Place) -> JsonValue:
+    def _branch(self, node: UnionNode, value: JsonValue, at: Place) -> JsonValue:
         """Return `value` as an answer to the first alternative that it comes back from."""
         near: list[JsonValue] = []
         refusals: list[RefusedError] = []
@@ -426,7 +438,7 @@ class _Lowerer:
         reasons = dict.fromkeys(f"{exc.pointer or '(root)'}: {exc.why}" for exc in refusals)
         told = f" ({' / '.join(reasons)})" if reasons else ""
         why = f"it fits none of the alternatives that are sent{told}; give a value of one of them"
-        raise RefusedError(_pointer(at), why)
+        raise RefusedError(pointer_of(at), why)
 
     def _back(self, node: Node, candidate: JsonValue) -> JsonValue:
         lift = self._lifter.of(node)
