@@ -153,7 +153,7 @@ def _findings(
     text: str,
 ) -> Iterator[Finding]:
     """Yield what is not found and what is doubtful, in the order of the claims."""
-    if not misses and not any([place.doubt for place in chosen.values()]):
+    if not misses and not any([place[3] for place in chosen.values()]):
         return
     for index, (pointer, value, kind, _) in enumerate(asked):
         miss = misses.get(index)

@@ -11,15 +11,18 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from operator import lt
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from extractkit.paths import Pointer
 
-__all__ = ["Place", "Places", "choose"]
+__all__ = ["Grade", "Place", "Places", "choose"]
 
 # Rows of a table are lines: what stands on another line is further away than its distance says.
 _LINE_BREAK_COST = 40
 _SIBLINGS = 8
+_new = tuple.__new__  # the constructor of a named tuple takes twice as long
+
+Grade: TypeAlias = Literal["exact", "normalised"]
 
 
 class Place(NamedTuple):
@@ -35,7 +38,7 @@ class Place(NamedTuple):
 
     start: int
     end: int
-    grade: Literal["exact", "normalised"]
+    grade: Grade
     doubt: str = ""
     code: str = ""
 
@@ -44,26 +47,66 @@ class Places:
     """All places of one value, at least one, in the order of the text.
 
     Attributes:
-        found: They.
-        best: Those without a doubt, if there are any.
+        count: How many there are.
+        first: The first of them.
+        starts: Where the best of them start: those without a doubt, if there are any.
+        ends: Where these end.
+        is_doubtful: Whether all have a doubt.
     """
 
-    __slots__ = ("_order", "best", "found")
+    __slots__ = ("_are_apart", "_best", "_found", "_grade", "count", "ends", "is_doubtful", "starts")
 
     def __init__(self, found: Sequence[Place]) -> None:
-        self.found = found
-        self.best: Sequence[Place] = found
+        best = found
         if len(found) > 1:
-            self.best = [place for place in found if not place[3]] or found
-        self._order: tuple[list[int], bool] | None = None
+            best = [place for place in found if not place[3]] or found
+        self._fill([place[0] for place in best], [place[1] for place in best], best[0][2])
+        self.count = len(found)
+        self.is_doubtful = best[0][3] != ""
+        self._found = found
+        self._best: Sequence[Place] | None = best
+
+    @classmethod
+    def alike(cls, starts: list[int], ends: list[int], grade: Grade) -> Places:
+        """Return places without a doubt, all of one grade, at least one."""
+        made = object.__new__(cls)
+        made._fill(starts, ends, grade)
+        made.count = len(starts)
+        made.is_doubtful = False
+        made._found = ()
+        made._best = None
+        return made
+
+    def _fill(self, starts: list[int], ends: list[int], grade: Grade) -> None:
+        self.starts = starts
+        self.ends = ends
+        self._grade: Grade = grade
+        self._are_apart: bool | None = None
+
+    def __getitem__(self, index: int) -> Place:
+        """Return one of the best."""
+        if self._best is not None:
+            return self._best[index]
+        return _new(Place, (self.starts[index], self.ends[index], self._grade, "", ""))
 
     @property
-    def order(self) -> tuple[list[int], bool]:
-        """Where the best ones start, and whether they end in the same order."""
-        if self._order is None:
-            ends = [place[1] for place in self.best]
-            self._order = [place[0] for place in self.best], all(map(lt, ends, ends[1:]))
-        return self._order
+    def are_apart(self) -> bool:
+        """Whether the best ones end in the order in which they start."""
+        if self._are_apart is None:
+            self._are_apart = all(map(lt, self.ends, self.ends[1:]))
+        return self._are_apart
+
+    @property
+    def first(self) -> tuple[int, int]:
+        """Where the first of all starts and ends."""
+        if self._found:
+            return self._found[0][0], self._found[0][1]
+        return self.starts[0], self.ends[0]
+
+    @property
+    def all_starts(self) -> tuple[int, ...]:
+        """Where all of them start."""
+        return tuple([place[0] for place in self._found] if self._found else self.starts)
 
 
 def choose(places: Mapping[Pointer, Places], text: str) -> dict[Pointer, Place]:
@@ -77,10 +120,9 @@ def choose(places: Mapping[Pointer, Places], text: str) -> dict[Pointer, Place]:
     placed: defaultdict[Pointer, tuple[list[int], list[int]]] = defaultdict(_nowhere)
     undecided: list[tuple[Pointer, Pointer, Places]] = []
     for pointer, each in places.items():
-        best = each.best
-        chosen[pointer] = first = best[0]
+        chosen[pointer] = first = each[0]
         parent = pointer[: pointer.rfind("/")] if "/" in pointer else ""
-        if len(best) == 1:
+        if len(each.starts) == 1:
             starts, ends = placed[parent]
             starts.append(first[0])
             ends.append(first[1])
@@ -88,10 +130,9 @@ def choose(places: Mapping[Pointer, Places], text: str) -> dict[Pointer, Place]:
             undecided.append((pointer, parent, each))
     for pointer, parent, each in undecided:
         starts, ends = placed[parent]
-        place = each.best[0]
         if starts:
-            place = _nearest(each, starts[-_SIBLINGS:], ends[-_SIBLINGS:], text)
-        chosen[pointer] = place
+            chosen[pointer] = each[_nearest(each, starts[-_SIBLINGS:], ends[-_SIBLINGS:], text)]
+        place = chosen[pointer]
         starts.append(place[0])
         ends.append(place[1])
     return chosen
@@ -101,8 +142,8 @@ def _nowhere() -> tuple[list[int], list[int]]:
     return [], []
 
 
-def _nearest(places: Places, starts: list[int], ends: list[int], text: str) -> Place:
-    """Return the place with the least distance to all siblings together, the first among equals.
+def _nearest(places: Places, starts: list[int], ends: list[int], text: str) -> int:
+    """Return which place has the least distance to all siblings together, the first among equals.
 
     Args:
         places: What there is to choose from.
@@ -110,30 +151,29 @@ def _nearest(places: Places, starts: list[int], ends: list[int], text: str) -> P
         ends: Where they end.
         text: What the offsets count in.
     """
-    best = places.best
-    own, are_apart = places.order
+    own, own_ends = places.starts, places.ends
     low, high = min(starts), max(ends)
     at = bisect_left(own, low)
-    if not are_apart or (at and best[at - 1][1] > low):
-        return _least(best, _near(own, starts), starts, ends, text)
+    if not places.are_apart or (at and own_ends[at - 1] > low):
+        return _least(places, _near(own, starts), starts, ends, text)
     behind = bisect_left(own, high, at)
     if behind > at + 1:
-        return _least(best, _near(own, starts), starts, ends, text)
+        return _least(places, _near(own, starts), starts, ends, text)
     # Of those before all siblings only the last can be the nearest, of those after them only the
     # first: with at most one among them, it is one of three.
     nearest, least = -1, -1
     if at:
-        nearest, least = at - 1, _distance_behind(best[at - 1][1], starts, text)
+        nearest, least = at - 1, _distance_behind(own_ends[at - 1], starts, text)
     if behind > at and least:
-        distance = _distance(best[at], starts, ends, text, least)
+        distance = _distance((own[at], own_ends[at]), starts, ends, text, least)
         if least < 0 or distance < least:
             nearest, least = at, distance
-    if behind < len(best) and least:
-        start = best[behind][0]
+    if behind < len(own) and least:
+        start = own[behind]
         gaps = start * len(ends) - sum(ends)
         if least < 0 or (gaps < least and _distance_before(start, gaps, ends, text) < least):
             nearest = behind
-    return best[nearest]
+    return nearest
 
 
 def _distance_behind(end: int, starts: list[int], text: str) -> int:
@@ -154,17 +194,18 @@ def _distance_before(start: int, gaps: int, ends: list[int], text: str) -> int:
 
 
 def _least(
-    best: Sequence[Place], near: list[int], starts: list[int], ends: list[int], text: str
-) -> Place:
+    places: Places, near: list[int], starts: list[int], ends: list[int], text: str
+) -> int:
     """Return the first of the nearest among the places with these numbers."""
     nearest, least = 0, -1
     for index in near:
-        distance = _distance(best[index], starts, ends, text, least)
+        own = places.starts[index], places.ends[index]
+        distance = _distance(own, starts, ends, text, least)
         if least < 0 or distance < least:
             nearest, least = index, distance
         if not least:
             break
-    return best[nearest]
+    return nearest
 
 
 def _near(own: Sequence[int], starts: Sequence[int]) -> list[int]:
@@ -176,9 +217,11 @@ def _near(own: Sequence[int], starts: Sequence[int]) -> list[int]:
     return sorted(near)
 
 
-def _distance(place: Place, starts: list[int], ends: list[int], text: str, most: int) -> int:
+def _distance(
+    own: tuple[int, int], starts: list[int], ends: list[int], text: str, most: int
+) -> int:
     """Return the distance to all siblings together; no more than `most`, unless that is < 0."""
-    start, end = place[0], place[1]
+    start, end = own
     total = 0
     for index, sibling in enumerate(starts):
         first, last = (end, sibling) if start <= sibling else (ends[index], start)

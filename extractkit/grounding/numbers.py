@@ -129,7 +129,7 @@ class NumberIndex:
             same: list[NumberReading]
             are_bare = self._edges.are_bare
             doubts: dict[str, list[str]] = {}
-            for filed in self._tokens.get(_digits(value), ()):
+            for filed in self._tokens.get(_digits(str(value)), ()):
                 start, end, doubt, token, before, after = filed
                 if doubt or self._spaced or not are_bare(before, after):
                     same = [each for each in self._readings(filed) if each[0] == value]
@@ -150,6 +150,30 @@ class NumberIndex:
     def _doubts(self, token: str, value: Decimal) -> list[str]:
         """Return the doubt of each reading of a bare token that is worth `value`."""
         return [own or zero for number, own, zero in self._forms_of(token) if number == value]
+
+    def find_bare(self, value: Decimal, spelled: str) -> tuple[list[int], list[int]] | None:
+        """Return where all tokens start and end that are worth `value`, if they are all alike.
+
+        None unless each is written as `spelled`, has nothing around it and no doubt about it.
+        """
+        tokens = self._tokens.get(_digits(spelled), ())
+        if self._spaced or len(tokens) > _MOST_PLACES:
+            return None
+        are_bare = self._edges.are_bare
+        starts: list[int] = []
+        ends: list[int] = []
+        others: set[str] = set()
+        for start, end, doubt, token, before, after in tokens:
+            if doubt or not are_bare(before, after):
+                return None
+            if token == spelled:
+                starts.append(start)
+                ends.append(end)
+            elif token not in others:
+                if self._doubts(token, value):
+                    return None
+                others.add(token)
+        return (starts, ends) if starts and self._doubts(spelled, value) == [""] else None
 
     def spelled(self, digits: str) -> list[tuple[int, int]]:
         """Return the spans of tokens written exactly as `digits`, as "9.00" in "RM9.00"."""
@@ -358,11 +382,10 @@ def _zero_doubt(number: str) -> str:
     return "with leading zeros it may be an identifier" if padded else ""
 
 
-def _digits(value: Decimal) -> str:
-    """Return the significant digits of a number, as `_significant` gives those of a token."""
-    written = str(value)
+def _digits(written: str) -> str:
+    """Return the significant digits of a decimal as `_significant` gives those of a token."""
     if "E" in written:
-        return "".join(map(str, value.as_tuple().digits)).strip("0")
+        written = written[: written.index("E")]
     return written.lstrip("-").replace(".", "").strip("0")
 
 

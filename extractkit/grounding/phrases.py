@@ -75,11 +75,18 @@ class PhraseIndex:
         if not needle.isascii() or len(self._text) > _LONG:
             return None
         folded, length, inside = self._folded, len(needle), 0
-        search, is_ascii = folded.text.find, self._is_ascii
+        text = folded.text
+        search, is_ascii = text.find, self._is_ascii
         is_same = is_ascii and len(folded.starts) == 1
         spans: list[tuple[int, int]] = []
         at = search(needle)
         while at >= 0:
+            if is_same and at and text[at - 1] == " " == text[at + length : at + length + 1]:
+                spans.append((at, at + length))
+                if len(spans) == _MOST_PLACES:
+                    break
+                at = search(needle, at + 1)
+                continue
             span = (at, at + length) if is_same else folded.span(at, at + length)
             if span is None or not (is_ascii or self._is_ascii_at(span, at, needle)):
                 return None

@@ -25,16 +25,15 @@ def shared_places(places: Mapping[Pointer, Places], text: str) -> Iterator[Findi
         text: What the offsets count in.
     """
     # Most values are claimed no more often than they stand there, whatever their columns.
-    firsts = Counter([each.found[0].start for each in places.values()])
+    firsts = Counter([each.first[0] for each in places.values()])
     groups: defaultdict[tuple[Pointer, tuple[int, ...]], list[Pointer]] = defaultdict(list)
     for pointer, each in places.items():
-        found = each.found
-        if firsts[found[0].start] > len(found) and (column := _column(pointer)) != pointer:
-            groups[column, tuple([place.start for place in found])].append(pointer)
+        if firsts[each.first[0]] > each.count and (column := _column(pointer)) != pointer:
+            groups[column, each.all_starts].append(pointer)
     for (column, starts), pointers in groups.items():
         if len(pointers) > len(starts):
-            first = places[pointers[0]].found[0]
-            yield _warning(column, len(pointers), len(starts), text[first.start : first.end])
+            start, end = places[pointers[0]].first
+            yield _warning(column, len(pointers), len(starts), text[start:end])
 
 
 def _column(pointer: Pointer) -> Pointer:

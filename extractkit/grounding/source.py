@@ -141,10 +141,9 @@ class Source:
         needle = fold_phrase(value)
         if not needle:
             return Miss(code="empty_string", reason="is empty, which states nothing; use null")
-        found = self._text_places(value, needle)
-        return Places(found) if found else Miss()
+        return self._text_places(value, needle) or Miss()
 
-    def _text_places(self, value: str, needle: str) -> list[Place]:
+    def _text_places(self, value: str, needle: str) -> Places | None:
         """Return where `value` stands: as it is, else folded, else folded between references."""
         found = self._phrases.find(needle)
         wanted = value.strip()
@@ -155,15 +154,22 @@ class Source:
             "[" not in value and self._phrases.has_words(needle)
         ):
             found = self._without_references.find(needle)
-        grade = "exact" if exact else "normalised"
-        return [_new(Place, (start, end, grade, "", "")) for start, end in exact or found]
+        spans = exact or found
+        if not spans:
+            return None
+        starts, ends = [span[0] for span in spans], [span[1] for span in spans]
+        return Places.alike(starts, ends, "exact" if exact else "normalised")
 
     def _find_number(self, number: Decimal) -> Places | Miss | _InUnits:
+        spelled = str(number)
+        bare = self._numbers.find_bare(number, spelled)
+        if bare is not None:
+            return Places.alike(*bare, "exact")
         readings = self._numbers.find(number)
         if readings:
             if any([reading.unit for reading in readings]):
-                return _InUnits(readings, str(number))
-            return self._number_places(readings, str(number), _NO_WORDS)
+                return _InUnits(readings, spelled)
+            return self._number_places(readings, spelled, _NO_WORDS)
         if 1000 <= number <= 9999 and number == int(number):
             part = "the number is part of a date"
             years = self._dates.years(int(number))
