@@ -48,13 +48,12 @@ class Places:
 
     Attributes:
         count: How many there are.
-        first: The first of them.
+        head: Where the first of them starts.
         starts: Where the best of them start: those without a doubt, if there are any.
         ends: Where these end.
-        is_doubtful: Whether all have a doubt.
     """
 
-    __slots__ = ("_are_apart", "_best", "_found", "_grade", "count", "ends", "is_doubtful", "starts")
+    __slots__ = ("_are_apart", "_best", "_found", "_grade", "count", "ends", "head", "starts")
 
     def __init__(self, found: Sequence[Place]) -> None:
         best = found
@@ -62,7 +61,7 @@ class Places:
             best = [place for place in found if not place[3]] or found
         self._fill([place[0] for place in best], [place[1] for place in best], best[0][2])
         self.count = len(found)
-        self.is_doubtful = best[0][3] != ""
+        self.head = found[0][0]
         self._found = found
         self._best: Sequence[Place] | None = best
 
@@ -72,7 +71,7 @@ class Places:
         made = object.__new__(cls)
         made._fill(starts, ends, grade)
         made.count = len(starts)
-        made.is_doubtful = False
+        made.head = starts[0]
         made._found = ()
         made._best = None
         return made
@@ -116,26 +115,27 @@ def choose(places: Mapping[Pointer, Places], text: str) -> dict[Pointer, Place]:
         places: What was found for each.
         text: What the offsets count in.
     """
-    chosen: dict[Pointer, Place] = {}
+    chosen: dict[Pointer, int] = {}
     placed: defaultdict[Pointer, tuple[list[int], list[int]]] = defaultdict(_nowhere)
     undecided: list[tuple[Pointer, Pointer, Places]] = []
     for pointer, each in places.items():
-        chosen[pointer] = first = each[0]
+        chosen[pointer] = 0
         parent = pointer[: pointer.rfind("/")] if "/" in pointer else ""
         if len(each.starts) == 1:
             starts, ends = placed[parent]
-            starts.append(first[0])
-            ends.append(first[1])
+            starts.append(each.starts[0])
+            ends.append(each.ends[0])
         else:
             undecided.append((pointer, parent, each))
     for pointer, parent, each in undecided:
         starts, ends = placed[parent]
+        nearest = 0
         if starts:
-            chosen[pointer] = each[_nearest(each, starts[-_SIBLINGS:], ends[-_SIBLINGS:], text)]
-        place = chosen[pointer]
-        starts.append(place[0])
-        ends.append(place[1])
-    return chosen
+            nearest = _nearest(each, starts[-_SIBLINGS:], ends[-_SIBLINGS:], text)
+            chosen[pointer] = nearest
+        starts.append(each.starts[nearest])
+        ends.append(each.ends[nearest])
+    return {pointer: places[pointer][index] for pointer, index in chosen.items()}
 
 
 def _nowhere() -> tuple[list[int], list[int]]:

@@ -25,10 +25,10 @@ def shared_places(places: Mapping[Pointer, Places], text: str) -> Iterator[Findi
         text: What the offsets count in.
     """
     # Most values are claimed no more often than they stand there, whatever their columns.
-    firsts = Counter([each.first[0] for each in places.values()])
+    firsts = Counter([each.head for each in places.values()])
     groups: defaultdict[tuple[Pointer, tuple[int, ...]], list[Pointer]] = defaultdict(list)
     for pointer, each in places.items():
-        if firsts[each.first[0]] > each.count and (column := _column(pointer)) != pointer:
+        if firsts[each.head] > each.count and (column := _column(pointer)) != pointer:
             groups[column, each.all_starts].append(pointer)
     for (column, starts), pointers in groups.items():
         if len(pointers) > len(starts):
