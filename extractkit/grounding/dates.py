@@ -14,10 +14,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property, partial
+from itertools import groupby
+from operator import itemgetter
 
 from extractkit.grounding.digits import beside, compact_starts, numeric_starts
 from extractkit.grounding.locales import Order
-from extractkit.grounding.normalize import find_all
 
 __all__ = ["DateIndex", "DateReading"]
 
@@ -37,6 +38,13 @@ _NAMES = (
 )
 _MONTHS = {name: number for number, line in enumerate(_NAMES, 1) for name in line.split()}
 _BEGINNINGS = sorted({name[:3] for name in _MONTHS})
+# One branch for each first letter, so that a search is quick.
+_BEGINNING = re.compile(
+    "|".join(
+        f"{letter}(?:{'|'.join(name[1:] for name in names)})"
+        for letter, names in groupby(_BEGINNINGS, key=itemgetter(0))
+    )
+)
 
 _GAP = r"[\s\-/.,]{0,3}"
 _ORDINAL = r"(?:st|nd|rd|th|er|\u00ba|\u00aa|\.)?"
@@ -300,8 +308,7 @@ def _may_name_months(text: str) -> Iterator[int]:
         yield from (match.start() for match in _FOREIGN.finditer(text))
         if len(lowered) != len(text):
             lowered = "".join(char.lower() if char < "\x80" else char for char in text)
-    for beginning in _BEGINNINGS:
-        yield from find_all(lowered, beginning)
+    yield from (match.start() for match in _BEGINNING.finditer(lowered))
 
 
 def _month(word: str) -> int | None:

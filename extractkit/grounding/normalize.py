@@ -114,7 +114,7 @@ def fold(text: str, *, skip_references: bool = False) -> Folded:
 def fold_phrase(text: str) -> str:
     """Return `text` folded and without spaces around it."""
     if text.isascii():
-        return " ".join(text.translate(_ASCII).split())
+        return " ".join(text.lower().replace("`", "'").split())
     return fold(text).text.strip(" ")
 
 

@@ -151,7 +151,18 @@ class Known:
         decimal: It is a decimal number in one of its spellings.
     """
 
-    __slots__ = ("_children", "_items", "_named", "_plan", "decimal", "mark", "nodes")
+    __slots__ = (
+        "_children",
+        "_dropped_items",
+        "_items",
+        "_keys_claim",
+        "_last_item",
+        "_named",
+        "_plan",
+        "decimal",
+        "mark",
+        "nodes",
+    )
 
     def __init__(
         self, plan: Plan, nodes: tuple[Node, ...], mark: Mark | None, *, decimal: bool
@@ -163,20 +174,22 @@ class Known:
         self._children: dict[str, tuple[str, Spot, bool]] = {}
         self._items: dict[int, Spot] = {}
         self._named: frozenset[str] | None = None
+        self._keys_claim = self._do_keys_claim()
+        own = [len(node.prefix) for node in nodes if isinstance(node, ArrayNode)]
+        self._last_item = max(own, default=0)  # from there on, all items are alike
+        self._dropped_items = _drops(nodes, 0)
 
     def members(self, pointer: Pointer, value: JsonObject) -> Iterator[Part]:
         """Yield the members of an object that stands at `pointer`."""
         children = self._children
-        keys_claim = self._keys_claim()
+        keys_claim = self._keys_claim
         for key, part in value.items():
             suffix, spot, dropped = children.get(key) or self._child(key)
             yield pointer + suffix, key if keys_claim else None, part, spot, dropped
 
     def items(self, pointer: Pointer, value: list[JsonValue]) -> Iterator[Part]:
         """Yield the items of a list that stands at `pointer`."""
-        own = [len(node.prefix) for node in self.nodes if isinstance(node, ArrayNode)]
-        last = max(own, default=0)  # from there on, all items are alike
-        dropped = _drops(self.nodes, 0)
+        last, dropped = self._last_item, self._dropped_items
         for index, part in enumerate(value):
             at = min(index, last)
             spot = self._items.get(at)
@@ -196,7 +209,7 @@ class Known:
             self._children[key] = child
         return child
 
-    def _keys_claim(self) -> bool:
+    def _do_keys_claim(self) -> bool:
         """Whether these are maps whose keys are free text, and nothing exempts them."""
         maps = [node for node in self.nodes if isinstance(node, ObjectNode)]
         if not maps or self.mark in (Mark.INFERRED, Mark.REASONING):
