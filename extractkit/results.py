@@ -253,12 +253,14 @@ class Grounding:
         reference_date: ISO date that relative dates count from.
         fuzzy: Accept near matches of strings, marked as such.
         enforce: Let local decoding hold marked fields to the source.
+        locate: Look for values in the source at all; without that no answer reaches GROUNDED.
     """
 
     locale: str | None = None
     reference_date: str | None = None
     fuzzy: bool = False
     enforce: bool = True
+    locate: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

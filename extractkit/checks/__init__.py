@@ -126,7 +126,7 @@ def run(
     if conforms and typed.built:
         context = CheckContext(value=typed.value, document=document, text=text, compiled=compiled)
         findings += [item for check in checks for item in _checked(check, context)]
-    if conforms and reading is not None:
+    if conforms and reading is not None and grounding.locate:
         report = source.locate_rows(reading.rows, text, options=grounding)
         findings += report.findings
         levels[Validity.GROUNDED] = report.count

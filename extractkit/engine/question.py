@@ -57,6 +57,11 @@ class Question(Generic[T]):
                 f"require={self.require!r}: expected SCHEMA, CONSISTENT or GROUNDED of Validity "
                 "(below SCHEMA there is no value; CORRECT is for an evaluation against labels)"
             )
+        if self.require is Validity.GROUNDED and not self.grounding.locate:
+            raise UsageError(
+                "require=GROUNDED with Grounding(locate=False): nothing is looked for in the text, so "
+                "that no answer could reach it; leave one of the two out"
+            )
 
 
 _KINDS: Final[dict[str, type]] = {

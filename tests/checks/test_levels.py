@@ -263,3 +263,11 @@ def test_neither_validator_is_loaded_before_the_first_answer() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
+
+
+def test_without_looking_into_the_text_nothing_is_grounded_and_nothing_is_missing() -> None:
+    outcome = check({**GOOD, "total": 8}, text="nothing of it", grounding=Grounding(locate=False))
+    assert outcome.validity < Validity.GROUNDED
+    assert Validity.GROUNDED not in outcome.levels
+    assert not outcome.evidence
+    assert not any(item.level is Validity.GROUNDED for item in outcome.findings)

@@ -14,6 +14,7 @@ from extractkit import (
     Example,
     FieldState,
     Finding,
+    Grounding,
     Retry,
     Status,
     Unknown,
@@ -503,3 +504,8 @@ def test_an_error_at_no_level_is_refused_where_it_is_made() -> None:
         Finding(level=Validity.NONE, path="", message="bad")
     with pytest.raises(UsageError, match="expected one of"):
         Finding(level=9, path="", message="bad")  # type: ignore[arg-type]  # the point
+
+
+def test_a_level_that_nothing_looks_for_cannot_be_required() -> None:
+    with pytest.raises(UsageError, match=r"Grounding\(locate=False\)"):
+        ask([GOOD], require=Validity.GROUNDED, grounding=Grounding(locate=False))
