@@ -59,8 +59,8 @@ class Question(Generic[T]):
             )
         if self.require is Validity.GROUNDED and not self.grounding.locate:
             raise UsageError(
-                "require=GROUNDED with Grounding(locate=False): nothing is looked for in the text, so "
-                "that no answer could reach it; leave one of the two out"
+                "require=GROUNDED with Grounding(locate=False): nothing is looked for in the text, "
+                "so that no answer could reach it; leave one of the two out"
             )
 
 
