@@ -84,7 +84,7 @@ def judge(setup: Setup[T], answer: Answer) -> Judged[T]:
 def _judge_unfinished(setup: Setup[T], answer: Answer, status: Status) -> Judged[T]:
     response = answer.response
     parsed = parse_json(response.text, repair=False)
-    detail = response.stop_detail or response.stop.value
+    detail = _detail(setup, response, status)
     finding = Finding(
         level=Validity.SCHEMA,
         path="",
@@ -102,6 +102,16 @@ def _judge_unfinished(setup: Setup[T], answer: Answer, status: Status) -> Judged
             setup.compiled, setup.compiled.take_back_unfinished(parse_prefix(response.text))
         ),
     )
+
+
+def _detail(setup: Setup[Any], response: ModelResponse, status: Status) -> str:
+    """Return the provider's word for the ending, with the limit that a cut answer was under."""
+    word = response.stop_detail or response.stop.value
+    room = setup.request.sampling.max_output_tokens
+    is_told = "max_output_tokens=" in word
+    if status is not Status.TRUNCATED or response.broken or room is None or is_told:
+        return word
+    return f"{word}; Sampling(max_output_tokens={room})"
 
 
 def _with_missing(compiled: CompiledSchema, partial: PartialResult) -> PartialResult:
