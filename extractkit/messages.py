@@ -31,6 +31,7 @@ __all__ = [
     "TokenLogprob",
     "Usage",
     "require_number",
+    "sampling_given",
 ]
 
 Role: TypeAlias = Literal["system", "user", "assistant"]
@@ -88,6 +89,12 @@ class Sampling:
                 require_number("Sampling", name, value, low=low, high=high, whole=whole)
         if self.top_p == 0:
             raise UsageError("Sampling(top_p=0): expected a number above 0 and at most 1")
+
+
+def sampling_given(sampling: Sampling) -> dict[str, Any]:
+    """Return the fields of `sampling` that are set."""
+    given = {name: getattr(sampling, name) for name in Sampling.__slots__}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 ALL_SAMPLING: Final = frozenset(

@@ -48,8 +48,12 @@ def join(pointer: Pointer, *tokens: str | int) -> Pointer:
         pointer: Where to start; the empty string is the whole document.
         tokens: Object keys or 0-based list positions, outermost first.
     """
-    escaped = (str(token).replace("~", "~0").replace("/", "~1") for token in tokens)
-    return "/".join((pointer, *escaped))
+    for token in tokens:
+        text = token if isinstance(token, str) else str(token)
+        if "~" in text or "/" in text:
+            text = text.replace("~", "~0").replace("/", "~1")
+        pointer = f"{pointer}/{text}"
+    return pointer
 
 
 def split(pointer: Pointer) -> tuple[str, ...]:
@@ -92,10 +96,10 @@ def walk(document: JsonValue, pointer: Pointer = "") -> Iterator[tuple[Pointer, 
     while pending:
         here, value = pending.pop()
         if is_object(value) and value:
-            pending.extend((join(here, key), item) for key, item in reversed(value.items()))
+            pending.extend([(join(here, key), value[key]) for key in reversed(value)])
         elif is_array(value) and value:
             pending.extend(
-                (join(here, index), value[index]) for index in range(len(value) - 1, -1, -1)
+                [(f"{here}/{index}", value[index]) for index in range(len(value) - 1, -1, -1)]
             )
         else:
             yield here, value

@@ -5,7 +5,6 @@ Neighbours: `judge` made the attempts; the caller reads the result.
 
 from __future__ import annotations
 
-import dataclasses
 import importlib.metadata
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
@@ -15,7 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 from extractkit import prompts
 from extractkit.engine.judge import Judged
 from extractkit.engine.setup import Setup
-from extractkit.messages import ModelResponse, Usage
+from extractkit.messages import ModelResponse, Usage, sampling_given
 from extractkit.paths import JsonValue, walk
 from extractkit.results import (
     Confidence,
@@ -107,14 +106,13 @@ def _confidence(document: JsonValue) -> Mapping[str, Confidence]:
 
 
 def _provenance(setup: Setup[Any], provider: str, response: ModelResponse) -> Provenance:
-    sampling = dataclasses.asdict(setup.request.sampling)
     return Provenance(
         provider=provider,
         model=response.model,
         dialect=setup.compiled.dialect,
         fingerprint=setup.compiled.fingerprint,
         prompt=prompts.VERSION,
-        parameters={name: value for name, value in sampling.items() if value is not None},
+        parameters=sampling_given(setup.request.sampling),
         versions=_versions(),
         details=response.details,
     )

@@ -14,7 +14,7 @@ from extractkit.engine.judge import Judged
 from extractkit.engine.setup import Setup
 from extractkit.engine.steps import Answer
 from extractkit.errors import ProviderError
-from extractkit.messages import ModelRequest
+from extractkit.messages import ModelRequest, sampling_given
 from extractkit.observe import (
     AttemptFailed,
     ChecksFinished,
@@ -74,7 +74,6 @@ class Watch:
         self._number += 1
         if not self._observers:
             return
-        sampling = dataclasses.asdict(request.sampling)
         event = RequestSent(
             extraction_id=self._id,
             number=self._number,
@@ -83,7 +82,7 @@ class Watch:
             operation="chat",
             messages_count=len(request.messages),
             has_constraint=request.constraint is not None,
-            sampling={name: value for name, value in sampling.items() if value is not None},
+            sampling=sampling_given(request.sampling),
             timeout_s=timeout_s,
             request=None,
         )

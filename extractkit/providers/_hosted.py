@@ -115,6 +115,7 @@ class Hosted:
         self._extra_body: JsonObject = dict(extra_body or {})
         self._extra_headers = dict(extra_headers or {})
         self._closed = False
+        self._client_url: str | None = None
         self._own = self._make_own(base_url, api_key)
         self._table: Capabilities | None = None
 
@@ -158,8 +159,11 @@ class Hosted:
     @property
     def base_url(self) -> str:
         """Where the API is, without credentials and without a slash at the end."""
-        url = self._own_url() if self._client is None else str(self._client.base_url)
-        return _without_user(url).rstrip("/")
+        if self._client is None:
+            return _without_user(self._own_url()).rstrip("/")
+        if self._client_url is None:  # a client keeps its address
+            self._client_url = _without_user(str(self._client.base_url)).rstrip("/")
+        return self._client_url
 
     @property
     def endpoint(self) -> str:
