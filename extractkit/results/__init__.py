@@ -28,8 +28,9 @@ from extractkit.errors import (
     TruncatedError,
     UsageError,
 )
-from extractkit.messages import ModelResponse, StopReason, Usage, require_number
+from extractkit.messages import ModelResponse, StopReason, Usage
 from extractkit.paths import JsonValue, Pointer, is_object
+from extractkit.results._options import Decoding, Example, Grounding, Retry
 
 __all__ = [
     "Attempt",
@@ -209,86 +210,6 @@ class PartialResult:
 
     document: JsonValue = None
     states: Mapping[Pointer, FieldState] = field(default_factory=dict[str, FieldState])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
-    """A text and the answer that it should give, shown to the model as turns of their own."""
-
-    text: str
-    value: Any
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decoding:
-    """What decoding may do beyond choosing tokens.
-
-    Args:
-        two_step: Let the model reason freely first, then constrain the answer only.
-        label_codes: Let enum members be answered by single-token codes.
-        confidence: Record log-probabilities.
-        exact_choices: Score the alternatives that decoding did not visit, too.
-        repair: Take one unambiguous document out of a fence, a preamble or a reasoning block.
-        aligned: Weigh samples so that they follow the model's distribution given the grammar.
-        beam: Width of the beam; 1 is greedy.
-        combine: Which of several samples is the answer.
-    """
-
-    two_step: bool = False
-    label_codes: bool = False
-    confidence: bool = True
-    exact_choices: bool = False
-    repair: bool = True
-    aligned: bool = False
-    beam: int = 1
-    combine: Literal["first", "majority"] = "first"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grounding:
-    """How values are looked for in the source.
-
-    Args:
-        locale: Language of numbers and dates, such as "de"; None tries the common forms.
-        reference_date: ISO date that relative dates count from.
-        fuzzy: Accept near matches of strings, marked as such.
-        enforce: Let local decoding hold marked fields to the source.
-        locate: Look for values in the source at all; without that no answer reaches GROUNDED.
-    """
-
-    locale: str | None = None
-    reference_date: str | None = None
-    fuzzy: bool = False
-    enforce: bool = True
-    locate: bool = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retry:
-    """How often to try again, beyond the first try; the two budgets add, never multiply.
-
-    Args:
-        answers: More answers asked for when one falls short of the required level, at least 0.
-        transport: More requests when one fails on the way, at least 0.
-        max_wait_s: Longest single wait that a provider may ask for, in seconds.
-        max_output_tokens: Where an answer is cut off, ask again with twice the limit, up to this
-            one; None asks no more, for under the same limit it would be cut off again.
-
-    Raises:
-        UsageError: If one is no number or negative.
-    """
-
-    answers: int = 2
-    transport: int = 3
-    max_wait_s: float = 60.0
-    max_output_tokens: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.max_output_tokens is not None:
-            require_number("Retry", "max_output_tokens", self.max_output_tokens, low=1, whole=True)
-        require_number("Retry", "answers", self.answers, low=0, whole=True)
-        require_number("Retry", "transport", self.transport, low=0, whole=True)
-        require_number("Retry", "max_wait_s", self.max_wait_s, low=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
