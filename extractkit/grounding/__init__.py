@@ -99,7 +99,9 @@ def locate(
         UsageError: If the locale is not known, or the reference date is no ISO date.
         UnsupportedError: If fuzzy matches are asked for.
     """
-    rows = [(claim.pointer, claim.value, claim.kind, claim.mark) for claim in claims]
+    rows: list[ClaimRow] = [
+        (claim.pointer, claim.value, claim.kind, claim.mark) for claim in claims
+    ]
     return locate_rows(rows, text, options=options)
 
 
@@ -153,7 +155,7 @@ def _findings(
     text: str,
 ) -> Iterator[Finding]:
     """Yield what is not found and what is doubtful, in the order of the claims."""
-    if not misses and not any([place[3] for place in chosen.values()]):
+    if not misses and not any(place[3] for place in chosen.values()):
         return
     for index, (pointer, value, kind, _) in enumerate(asked):
         miss = misses.get(index)

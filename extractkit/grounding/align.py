@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from operator import lt
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from extractkit.paths import Pointer
 
@@ -20,7 +20,7 @@ __all__ = ["Grade", "Place", "Places", "choose"]
 # Rows of a table are lines: what stands on another line is further away than its distance says.
 _LINE_BREAK_COST = 40
 _SIBLINGS = 8
-_new = tuple.__new__  # the constructor of a named tuple takes twice as long
+_new: Any = cast("Any", tuple).__new__  # the constructor of a named tuple takes twice as long
 
 Grade: TypeAlias = Literal["exact", "normalised"]
 
@@ -86,7 +86,8 @@ class Places:
         """Return one of the best."""
         if self._best is not None:
             return self._best[index]
-        return _new(Place, (self.starts[index], self.ends[index], self._grade, "", ""))
+        place: Place = _new(Place, (self.starts[index], self.ends[index], self._grade, "", ""))
+        return place
 
     @property
     def are_apart(self) -> bool:
@@ -193,9 +194,7 @@ def _distance_before(start: int, gaps: int, ends: list[int], text: str) -> int:
     return gaps + _LINE_BREAK_COST * len([end for end in ends if end <= line_end])
 
 
-def _least(
-    places: Places, near: list[int], starts: list[int], ends: list[int], text: str
-) -> int:
+def _least(places: Places, near: list[int], starts: list[int], ends: list[int], text: str) -> int:
     """Return the first of the nearest among the places with these numbers."""
     nearest, least = 0, -1
     for index in near:

@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from decimal import Decimal
 from operator import itemgetter
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from extractkit.grounding.surroundings import (
     After,
@@ -47,7 +47,7 @@ _PLAIN_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,6})?\Z", re.ASCI
 
 _MOST_PLACES = 1000
 _START = itemgetter(1)
-_new = tuple.__new__  # the constructor of a named tuple takes twice as long
+_new: Any = cast("Any", tuple).__new__  # the constructor of a named tuple takes twice as long
 
 _OVER_SPACE = "the digits may be one number with a space in it, or several numbers"
 _IN_LIST = "the digits are joined by commas and may be one number or several"
@@ -190,7 +190,7 @@ class NumberIndex:
         known: dict[str, tuple[list[_Filed], bool]] = {}
         end = 0
         may_be_spaced = False
-        has_gaps = any([gap in self._text for gap in _GROUP_GAPS])
+        has_gaps = any(gap in self._text for gap in _GROUP_GAPS)
         split = (_AT_TOKENS if has_gaps else _AT_GAPLESS).split
         parts = split(self._text)  # what is between, token, its gap, and so on
         betweens = parts[::3]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from functools import cached_property
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from extractkit.errors import UnsupportedError, UsageError
 from extractkit.grounding.align import Place, Places
@@ -30,7 +30,7 @@ __all__ = ["ClaimKind", "Source"]
 
 ClaimKind: TypeAlias = Literal["text", "number", "date", "datetime", "time", "key", "exempt"]
 
-_new = tuple.__new__  # the constructor of a named tuple takes twice as long
+_new: Any = cast("Any", tuple).__new__  # the constructor of a named tuple takes twice as long
 _NO_WORDS: frozenset[str] = frozenset()
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _PERCENT_WORDS = frozenset(("pct", "perc", "percent", "percentage", "prozent"))
@@ -167,7 +167,7 @@ class Source:
             return Places.alike(*bare, "exact")
         readings = self._numbers.find(number)
         if readings:
-            if any([reading.unit for reading in readings]):
+            if any(reading.unit for reading in readings):
                 return _InUnits(readings, spelled)
             return self._number_places(readings, spelled, _NO_WORDS)
         if 1000 <= number <= 9999 and number == int(number):
