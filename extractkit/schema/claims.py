@@ -18,7 +18,7 @@ from extractkit.paths import JsonValue, Pointer, is_array, is_object
 from extractkit.schema.nodes import SchemaTree
 from extractkit.schema.standing import ClaimKind, Known, Part, Plan
 
-__all__ = ["Claim", "ClaimKind", "ClaimReader", "Reading", "Row", "find_claims", "find_dropped"]
+__all__ = ["Claim", "ClaimKind", "ClaimReader", "Reading", "Row"]
 
 Row: TypeAlias = tuple[Pointer, JsonValue, ClaimKind, Mark | None]
 """Pointer, value, kind and mark of a claim; see `Claim`."""
@@ -117,21 +117,3 @@ def _parts(pointer: Pointer, value: JsonValue, known: Known) -> Iterator[Part]:
     if is_object(value):
         return known.members(pointer, value)
     return known.items(pointer, value) if is_array(value) else iter(())
-
-
-def find_claims(
-    document: JsonValue, tree: SchemaTree, *, is_type: bool = False
-) -> tuple[Claim, ...]:
-    """Return one claim per leaf of `document` and per key of an open map, in document order.
-
-    Args:
-        document: An answer in the user's shape; it need not be valid.
-        tree: The user's own nodes, not lowered.
-        is_type: The target is a type, which drops keys that it does not declare.
-    """
-    return ClaimReader(tree, is_type=is_type).read(document).claims
-
-
-def find_dropped(document: JsonValue, tree: SchemaTree) -> tuple[Pointer, ...]:
-    """Return the outermost keys of `document` that a type does not declare and leaves out."""
-    return tuple(ClaimReader(tree, is_type=True).read(document).dropped)

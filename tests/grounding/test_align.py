@@ -1,5 +1,10 @@
 from __future__ import annotations
 
+from bisect import bisect_left
+
+from hypothesis import given
+from hypothesis import strategies as st
+
 from extractkit.grounding import locate
 from extractkit.grounding.align import Place, Places, choose
 from tests.grounding.asking import Claim
@@ -56,3 +61,63 @@ def test_a_choice_among_very_many_places_is_near_its_siblings() -> None:
     assert evidence["/0/price"].start < evidence["/0/name"].start
     near = locate(claims, text[-600:]).evidence
     assert near["/0/price"].start == near["/0/name"].end + 1
+
+
+_TEXT = "Bolt 7 4.20\nNut 7 4.20 pcs\n\nPen 1 1.00\n4.20 7 end of the table\nBolt\n"
+_spans = st.tuples(st.integers(0, len(_TEXT) - 1), st.integers(1, 9)).map(
+    lambda pair: (pair[0], min(len(_TEXT), sum(pair)))
+)
+_rows = st.lists(st.lists(_spans, min_size=1, max_size=12, unique=True).map(sorted), max_size=12)
+
+
+def _far(one: tuple[int, int], other: tuple[int, int]) -> int:
+    low, high = sorted((one, other), key=lambda span: span[0])
+    gap = max(0, high[0] - low[1])
+    return gap + (40 if "\n" in _TEXT[low[1] : high[0]] else 0)
+
+
+def _by_definition(options: list[list[tuple[int, int]]]) -> list[tuple[int, int]]:
+    """The first of the nearest among the first place and those close to a sibling."""
+    chosen = {at: spans[0] for at, spans in enumerate(options) if len(spans) == 1}
+    siblings = list(chosen.values())
+    for at, spans in enumerate(options):
+        if len(spans) > 1:
+            near = {0}
+            for start, _ in siblings[-8:]:
+                behind = bisect_left([span[0] for span in spans], start)
+                near.update(range(max(0, behind - 2), min(len(spans), behind + 2)))
+            chosen[at] = min(
+                (spans[index] for index in sorted(near)),
+                key=lambda span: sum(_far(span, other) for other in siblings[-8:]),
+            )
+            siblings.append(chosen[at])
+    return [chosen[at] for at in range(len(options))]
+
+
+@given(_rows, st.booleans())
+def test_the_quick_choice_is_the_one_by_definition(
+    options: list[list[tuple[int, int]]], alike: bool
+) -> None:
+    places = {
+        f"/row/{at}": Places.alike(
+            [span[0] for span in spans], [span[1] for span in spans], "exact"
+        )
+        if alike
+        else Places([Place(start, end, "exact") for start, end in spans])
+        for at, spans in enumerate(options)
+    }
+    chosen = choose(places, _TEXT)
+    assert [place[:2] for place in chosen.values()] == _by_definition(options)
+    assert list(chosen) == list(places)
+
+
+def test_places_in_rows_are_told_apart_by_their_lines() -> None:
+    starts = [5 + 30 * row for row in range(20)]
+    text = "".join(f"Item {row:<10}4.20 piece    \n" for row in range(20))
+    names = {f"/{row}/name": Places.alike([30 * row], [30 * row + 4], "exact") for row in range(20)}
+    prices = {
+        f"/{row}/price": Places.alike(starts, [start + 2 for start in starts], "exact")
+        for row in range(20)
+    }
+    chosen = choose({**names, **prices}, text)
+    assert [chosen[pointer].start for pointer in prices] == starts

@@ -258,3 +258,31 @@ def test_broken_json_from_the_field_is_never_read_as_a_document(shared_data: Pat
         else:
             assert parsed == strict
             assert parsed.value == expected
+
+
+def test_many_brackets_side_by_side_are_not_deep_but_one_deep_chain_among_them_is() -> None:
+    wide = [[number, {"a": [number]}] for number in range(3 * MAX_DEPTH)]
+    assert parse_json(json.dumps(wide)).value == wide
+    deep = "[" * MAX_DEPTH + "]" * MAX_DEPTH
+    assert codes(parse_json(f"[{json.dumps(wide)}, {deep}]")) == ["too_deep"]
+    assert parse_json(deep).ok
+
+
+def test_a_long_text_is_read_like_a_short_one() -> None:
+    digits = "7" * MAX_DIGITS
+    parsed = parse_json(f'{{"a": {digits}, "b": [12, -3]}}')
+    assert parsed.value == {"a": int(digits), "b": [12, -3]}
+    assert parsed.spans["/b/1"] == (MAX_DIGITS + 18, MAX_DIGITS + 20)
+    assert codes(parse_json(f'{{"a": 7{digits}}}')) == ["number_too_long"]
+    assert codes(parse_json(f'{{"a": -{digits}}}')) == ["number_too_long"]
+
+
+def test_places_are_the_same_whether_a_text_is_clean_or_not() -> None:
+    clean = parse_json(' {"a": [1, "x"], "b": {}}')
+    noted = parse_json(' {"a": [1, "x"], "b": {}, "c": 0.1000000000000000000001}')
+    assert codes(noted) == ["inexact_number"]
+    assert dict(clean.spans) == {key: noted.spans[key] for key in ("/a/0", "/a/1", "/b")}
+    assert dict(clean.key_spans) == {
+        key: span for key, span in noted.key_spans.items() if key != "/c"
+    }
+    assert parse_json("{").spans == {}
