@@ -143,6 +143,7 @@ class ProviderError(ExtractkitError):
         attempts: How often the request was made.
         parameter: What the provider refuses about the request, as a field of ModelRequest or
             Sampling ("top_logprobs", "constraint", "temperature", ...), where it says so.
+        usage: Tokens of what was answered before, as a Usage; None where nothing was.
         retryable: Whether asking again can help.
     """
 
@@ -168,6 +169,7 @@ class ProviderError(ExtractkitError):
         self.retry_after_s = retry_after_s
         self.attempts = attempts
         self.parameter = parameter
+        self.usage: Any = None
 
 
 class AuthenticationError(ProviderError):
@@ -220,12 +222,14 @@ class DeadlineExceededError(ExtractkitError):
     Attributes:
         timeout_s: The budget, in seconds.
         attempts: How many answers had been received by then.
+        usage: Tokens of what was answered by then, as a Usage; None where nothing was.
     """
 
     def __init__(self, message: str, *, timeout_s: float | None = None, attempts: int = 0) -> None:
         super().__init__(message)
         self.timeout_s = timeout_s
         self.attempts = attempts
+        self.usage: Any = None
 
 
 class ExtractionError(ExtractkitError):

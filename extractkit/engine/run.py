@@ -25,7 +25,7 @@ from extractkit.errors import (
     UnsupportedError,
     UsageError,
 )
-from extractkit.messages import Capabilities, ModelRequest, ModelResponse, StopReason
+from extractkit.messages import Capabilities, ModelRequest, ModelResponse, StopReason, Usage
 from extractkit.results import ExtractionResult, Finding, Status, Validity
 
 __all__ = ["Run"]
@@ -112,10 +112,12 @@ class Run(Generic[T]):
         except DeadlineExceededError as error:
             if not self._judged:
                 timeout_s = self._question.timeout_s
-                raise DeadlineExceededError(
+                late = DeadlineExceededError(
                     f"no answer within timeout_s={timeout_s}: {error.message}",
                     timeout_s=timeout_s,
-                ) from error
+                )
+                late.usage = self._usage_so_far()
+                raise late from error
             self._note("the time ended before another answer")
         except UsageError as error:
             # The first question could be put; with the findings added it no longer fits.
@@ -124,6 +126,7 @@ class Run(Generic[T]):
             self._note(f"another answer could not be asked for: {error.message}")
         except ProviderError as error:
             if not self._judged:
+                error.usage = self._usage_so_far()
                 raise
             self._note(f"another answer was asked for, and the request failed: {error.message}")
         return conclude(
@@ -134,6 +137,12 @@ class Run(Generic[T]):
             price=self._price,
             beside=self._beside,
         )
+
+    def _usage_so_far(self) -> Usage | None:
+        """Return the tokens of what was answered and is no attempt; None where nothing was."""
+        if not self._beside:
+            return None
+        return sum((response.usage for response in self._beside), Usage())
 
     def _judge(self, answer: Answer) -> None:
         began = self._clock()
@@ -158,9 +167,11 @@ class Run(Generic[T]):
         while _has_paused(answer.response) and pauses < _MOST_PAUSES:
             pauses += 1
             before = answer.response
+            self._beside.append(before)  # until the rest has come, with which it is one answer
             answer = yield from self._ask(
                 dataclasses.replace(request, continue_with=before.continue_with)
             )
+            self._beside.pop()
             answer = dataclasses.replace(answer, response=_joined(before, answer.response))
         return answer
 

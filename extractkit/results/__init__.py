@@ -344,12 +344,7 @@ class ExtractionResult(Generic[T]):
         if self.status is Status.REFUSED:
             return f"the model declined: {self.refusal or '(it gave no reason)'}"
         if self.status is Status.TRUNCATED:
-            detail = self.raw.stop_detail if self.raw else ""
-            return (
-                f"the answer was cut off ({detail or self.stop_reason.value}) after "
-                f"{self.usage.output_tokens} tokens; raise Sampling(max_output_tokens=...) or "
-                "shorten the text; what was read is in result.partial"
-            )
+            return self._why_cut()
         if self.status is Status.FILTERED:
             return "a content filter withheld the answer; what was read is in result.partial"
         errors = [finding for finding in self.findings if finding.severity == "error"]
@@ -360,6 +355,17 @@ class ExtractionResult(Generic[T]):
         return (
             f"no answer of {len(self.attempts)} can be taken; the best reached "
             f"{self.validity.name}: {shown or 'no finding'}{more}"
+        )
+
+    def _why_cut(self) -> str:
+        detail = (self.raw.stop_detail if self.raw else "") or self.stop_reason.value
+        cut = f"the answer was cut off ({detail}) after {self.usage.output_tokens} tokens"
+        if self.raw and self.raw.broken:
+            return f"{cut}: {self.raw.broken}; what was read is in result.partial"
+        limit = self.provenance.parameters.get("max_output_tokens", "...")
+        return (
+            f"{cut}; raise Sampling(max_output_tokens={limit}) or shorten the text; what was read "
+            "is in result.partial"
         )
 
     def to_json(self, *, indent: int | None = None) -> str:

@@ -554,7 +554,6 @@ def test_045_a_cut_answer_is_the_end_and_its_finding_names_the_limit() -> None:
         result.unwrap()
 
 
-@pytest.mark.xfail(reason="the error says Sampling(max_output_tokens=...), without the number")
 def test_045_the_error_names_the_number_of_the_limit() -> None:
     def reply(_: ModelRequest) -> Reply:
         return ModelResponse(text=LONG_CUT, stop=StopReason.LENGTH, usage=NONE)

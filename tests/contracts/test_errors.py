@@ -24,6 +24,7 @@ _FACTS = {
     "attempts": 3,
     "parameter": "temperature",
     "timeout_s": 2.0,
+    "usage": {"input_tokens": 3},
     "result": {"status": "invalid"},
 }
 

@@ -50,7 +50,9 @@ def extracted(
     return drive(flow, provider, sleep=waits.append), provider, waits
 
 
-def failing(replies: Iterable[Reply], **changes: Any) -> tuple[ProviderError, list[float]]:
+def failing(
+    replies: Iterable[Reply], *, requests: int | None = None, **changes: Any
+) -> tuple[ProviderError, list[float]]:
     waits: list[float] = []
     provider = FakeProvider(replies)
     question: Question[Count] = Question(**({"target": Count, "text": TEXT} | changes))
@@ -59,7 +61,7 @@ def failing(replies: Iterable[Reply], **changes: Any) -> tuple[ProviderError, li
     )
     with pytest.raises(ProviderError) as caught:
         drive(flow, provider, sleep=waits.append)
-    assert len(provider.requests) == caught.value.attempts
+    assert len(provider.requests) == (requests or caught.value.attempts)
     return caught.value, waits
 
 
@@ -378,3 +380,18 @@ def test_044_cancelling_is_obeyed_and_never_retried() -> None:
 
     asyncio.run(cancelled())
     assert len(provider.requests) == 3
+
+
+def test_040_tokens_that_were_paid_before_a_failure_stand_in_the_error() -> None:
+    thought = ModelResponse(text="Hm.", stop=StopReason.STOP, usage=Usage(output_tokens=5))
+    error, _ = failing(
+        [thought, BadRequestError("no such field")], decoding=Decoding(two_step=True), requests=2
+    )
+    assert error.usage == Usage(output_tokens=5)
+    paused = ModelResponse(
+        text="", stop=StopReason.PAUSE, continue_with=[1], usage=Usage(output_tokens=7)
+    )
+    error, _ = failing([paused, BadRequestError("no such field")], requests=2)
+    assert error.usage == Usage(output_tokens=7)
+    error, _ = failing([BadRequestError("no such field")])
+    assert error.usage is None
