@@ -59,7 +59,10 @@ class Places:
         best = found
         if len(found) > 1:
             best = [place for place in found if not place[3]] or found
-        self._fill([place[0] for place in best], [place[1] for place in best], best[0][2])
+        self.starts = [place[0] for place in best]
+        self.ends = [place[1] for place in best]
+        self._grade: Grade = best[0][2]
+        self._are_apart: bool | None = None
         self.count = len(found)
         self.head = found[0][0]
         self._found = found
@@ -69,18 +72,12 @@ class Places:
     def alike(cls, starts: list[int], ends: list[int], grade: Grade) -> Places:
         """Return places without a doubt, all of one grade, at least one."""
         made = object.__new__(cls)
-        made._fill(starts, ends, grade)
+        made.starts, made.ends, made._grade, made._are_apart = starts, ends, grade, None
         made.count = len(starts)
         made.head = starts[0]
         made._found = ()
         made._best = None
         return made
-
-    def _fill(self, starts: list[int], ends: list[int], grade: Grade) -> None:
-        self.starts = starts
-        self.ends = ends
-        self._grade: Grade = grade
-        self._are_apart: bool | None = None
 
     def __getitem__(self, index: int) -> Place:
         """Return one of the best."""

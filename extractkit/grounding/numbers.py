@@ -337,6 +337,8 @@ def _in_brackets(text: str, plain: NumberReading, *, currency: bool) -> Iterator
 
 def _digit_readings(digits: str, decimal: Literal[".", ","] | None) -> tuple[tuple[str, str], ...]:
     """Return (number in plain decimal form, doubt) for each way to read separators."""
+    if digits.isdecimal():
+        return ((digits, ""),)
     plain = digits.translate(_PLAIN)
     grouped = len(plain) != len(digits)
     marks = [char for char in plain if char in ".,"]
