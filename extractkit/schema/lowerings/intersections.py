@@ -4,7 +4,7 @@
 |---|---|---|
 | allOf of objects | one object with the keys of all, in order | as it is |
 | allOf of numbers, texts or lists | one with the narrower of each bound | as it is |
-| allOf with a union inside | the union of the merged branches, up to 32 | as it is |
+| allOf with a union inside | the union of the merged branches, up to 96 | as it is |
 | anything else | kept as allOf | as it is |
 
 Merging comes before objects are closed: two closed parts of one object would exclude each other.
@@ -51,7 +51,7 @@ _DEPTH: Final = 8
 """References followed into one merged node; deeper means recursion that a merge cannot end."""
 _INLINED: Final = 64
 """References followed in all for one merged node."""
-_BRANCHES: Final = 32
+_BRANCHES: Final = 96
 """Most branches that a union inside an allOf may grow to, those of its branches counted in."""
 _MERGED: Final = 512
 """Most branches that are merged in all for one node: of unions below each other, too."""
