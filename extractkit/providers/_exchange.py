@@ -27,7 +27,7 @@ from extractkit.errors import (
 from extractkit.messages import ModelRequest, ModelResponse, StopReason, Usage
 from extractkit.paths import JsonValue
 from extractkit.providers._errors import from_exception
-from extractkit.providers._reports import redact, request_id_of
+from extractkit.providers._reports import beginning, hiding, request_id_of, without_secrets
 from extractkit.providers._sse import EventDecoder
 from extractkit.providers._wire import HttpRequest, Wire
 
@@ -246,15 +246,17 @@ class Exchange:
             )
         if self.budget.end is not None and self.budget.is_over():
             raise self.budget.expired()
-        return self._count(self._sink.take(chunk))
+        with hiding(self._secrets):
+            return self._count(self._sink.take(chunk))
 
     def end(self) -> str:
         """Return the characters that only the end of the bytes tells."""
-        return self._count(self._sink.end())
+        with hiding(self._secrets):
+            return self._count(self._sink.end())
 
     def answer(self) -> ModelResponse:
         """Return the whole answer."""
-        with self.translated():
+        with self.translated(), hiding(self._secrets):
             return self._named(self._sink.answer())
 
     def salvage(self, error: ProviderError) -> ModelResponse:
@@ -275,7 +277,7 @@ class Exchange:
             )
         if not self._characters or error.status_code is not None:  # it is no broken connection
             raise error
-        response = self._named(self._sink.answer())
+        response = self.answer()
         broke = f"the connection broke after {self._characters} characters"
         response = dataclasses.replace(response, broken=error.message)
         if response.stop is StopReason.STOP:  # the end had come, only its last words had not
@@ -288,7 +290,8 @@ class Exchange:
         try:
             yield
         except _caught() as exc:
-            error = self._explain(exc)
+            with hiding(self._secrets):
+                error = self._explain(exc)
             if error is None or error is exc:
                 raise
             raise error from (None if self._is_telling(exc) else exc)
@@ -304,7 +307,7 @@ class Exchange:
             self._filtered = getattr(exc, "body", None) or error.message
         error.provider = self._provider
         error.model = self._model
-        error.request_id = error.request_id or self._request_id or None
+        error.request_id = self._without_secrets(error.request_id or self._request_id) or None
         error.parameter = self._own_parameter(error.parameter)
         error.args = (self._without_secrets(error.message),)
         return error
@@ -320,9 +323,8 @@ class Exchange:
         return parameter
 
     def _without_secrets(self, text: str) -> str:
-        for secret in self._secrets:
-            text = text.replace(secret, "[key]")
-        return text
+        shown: str = without_secrets(text, self._secrets)
+        return shown
 
     def _is_telling(self, exc: BaseException | None) -> bool:
         """Whether a traceback with `exc` and its causes would show a key."""
@@ -337,10 +339,17 @@ class Exchange:
         return text
 
     def _named(self, response: ModelResponse) -> ModelResponse:
+        """Return `response` with what is known of the exchange, and no key in what is a fact."""
+        shown = self._without_secrets
         return dataclasses.replace(
             response,
-            request_id=self._request_id or response.request_id,
-            details={**response.details, **self._facts},
+            stop_detail=shown(response.stop_detail),
+            model=shown(response.model),
+            request_id=shown(self._request_id or response.request_id),
+            tool_calls=tuple(
+                dataclasses.replace(call, id=shown(call.id)) for call in response.tool_calls
+            ),
+            details=without_secrets({**response.details, **self._facts}, self._secrets),
         )
 
 
@@ -380,5 +389,5 @@ def _kind_of(headers: Mapping[str, str]) -> str:
 
 
 def _beginning(body: bytes) -> str:
-    text = redact(body[:400].decode("utf-8", "replace"))
-    return repr(text[:80]) if text else "it is empty"
+    text = body.decode("utf-8", "replace")
+    return beginning(text) if text.strip() else "it is empty"

@@ -27,7 +27,8 @@ from extractkit.providers.capabilities import Api, capabilities_of
 __all__ = ["Hosted", "Service", "Settings"]
 
 _PENALTIES: Final = ("frequency_penalty", "presence_penalty", "repetition_penalty")
-_SECRET_HEADERS: Final = frozenset({"authorization", "api-key", "x-api-key"})
+_SECRET_HEADER: Final = re.compile(r"(?i)key|token|secret|auth|cookie|password|credential")
+_LEAST_SECRET: Final = 8  # a placeholder such as "none" is a word of ordinary messages too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,12 +125,13 @@ class Hosted:
         return OwnClients(sdk, base_url=base_url, api_key=api_key, key_variables=sdk.key_variables)
 
     def __repr__(self) -> str:
-        where = f", base_url={_without_user(self._given_url)!r}" if self._given_url else ""
+        where = f", base_url={_shown(self._given_url)!r}" if self._given_url else ""
         return f"{type(self).__name__}({self._model!r}{where})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        secret = _SECRET_HEADERS & {name.lower() for name in self._extra_headers}
-        if self._client is not None or self._has_key or secret:
+        has_secret = any(_SECRET_HEADER.search(name) for name in self._extra_headers)
+        has_password = self._given_url is not None and _password_of(self._given_url) != ""
+        if self._client is not None or self._has_key or has_secret or has_password:
             what = "client" if self._client is not None else "key"
             raise UsageError(
                 f"{self!r} was given a {what}, which is not pickled; let it read its key from the "
@@ -160,9 +162,9 @@ class Hosted:
     def base_url(self) -> str:
         """Where the API is, without credentials and without a slash at the end."""
         if self._client is None:
-            return _without_user(self._own_url()).rstrip("/")
+            return _shown(self._own_url()).rstrip("/")
         if self._client_url is None:  # a client keeps its address
-            self._client_url = _without_user(str(self._client.base_url)).rstrip("/")
+            self._client_url = _shown(str(self._client.base_url)).rstrip("/")
         return self._client_url
 
     @property
@@ -296,15 +298,18 @@ class Hosted:
 
     def _secrets(self) -> tuple[str, ...]:
         client: Any = self._client
-        found: list[Any] = [
-            value for name, value in self._extra_headers.items() if name.lower() in _SECRET_HEADERS
-        ]
+        found: list[Any] = []
+        for name, value in self._extra_headers.items():
+            if _SECRET_HEADER.search(name):
+                # Servers repeat what stands behind "Bearer", or behind a cookie's name, alone.
+                found += [value, *re.split(r"[\s;=,]+", value)]
         if client is None:
-            found.append(self._own.key())
+            found += [self._own.key(), _password_of(self._own_url())]
         else:
             found += [getattr(client, name, None) for name in ("api_key", "auth_token")]
-        # A placeholder such as "none" is a word of ordinary messages too.
-        return tuple(text for text in found if isinstance(text, str) and len(text) >= 8)
+            found.append(_password_of(str(client.base_url)))
+        shown = {text for text in found if isinstance(text, str) and len(text) >= _LEAST_SECRET}
+        return tuple(sorted(shown, key=len, reverse=True))  # a part would leave the rest
 
     def _sync_client(self) -> Any:
         if self._client is None:
@@ -374,12 +379,28 @@ def _refuse_both(owner: str, base_url: str | None, api_key: str | None) -> None:
 def _require_url(owner: str, base_url: object) -> None:
     if base_url is None:
         return
-    parts = urlsplit(base_url) if isinstance(base_url, str) else None
-    if parts is None or parts.scheme not in {"http", "https"} or not parts.hostname:
-        shown = _without_user(base_url) if isinstance(base_url, str) else base_url
+    shown = _shown(base_url) if isinstance(base_url, str) else base_url
+    if not _is_address(base_url):
         raise UsageError(
             f"{owner}(base_url={shown!r}): expected an address such as 'https://host/v1'"
         )
+    if isinstance(base_url, str) and re.search(r"[?#]", base_url):
+        raise UsageError(
+            f"{owner}(base_url={shown!r}): the address has a query or a fragment, behind which "
+            "no path can be put; give it without, and the query through a client "
+            "(default_query=...) or extra_headers"
+        )
+
+
+def _is_address(url: object) -> bool:
+    try:
+        parts = urlsplit(url) if isinstance(url, str) else None
+        port = None if parts is None else parts.port
+    except ValueError:  # such as a port that is none
+        return False
+    if parts is None or parts.scheme not in {"http", "https"} or port == 0:
+        return False
+    return bool(parts.hostname)
 
 
 def _require_key(owner: str, api_key: object) -> None:
@@ -411,5 +432,13 @@ def _require_extras(owner: str, body: object, headers: object) -> None:
         raise UsageError(f"{owner}(extra_body={{'stream': ...}}): use streaming=True instead")
 
 
-def _without_user(url: str) -> str:
-    return re.sub(r"(?<=//)[^/@]*@", "", url)
+def _shown(url: str) -> str:
+    """Return `url` without a user, and without the query, in which keys are given too."""
+    return re.sub(r"(?<=//)[^/?#]*@", "", re.sub(r"[?#].*$", "", url, flags=re.DOTALL))
+
+
+def _password_of(url: str) -> str:
+    try:
+        return urlsplit(url).password or ""
+    except ValueError:  # it is no address at all, which is said elsewhere
+        return ""

@@ -25,6 +25,7 @@ from extractkit.messages import (
 )
 from extractkit.paths import JsonObject, JsonValue, is_array, is_object
 from extractkit.providers._errors import from_event
+from extractkit.providers._reports import beginning
 from extractkit.providers._wire import ServerEvent, malformed
 
 __all__ = [
@@ -121,7 +122,7 @@ def read_event(event: ServerEvent) -> JsonObject:
     except ValueError:
         payload = _with_halves(event.data)
     if not is_object(payload):
-        raise malformed(f"an event of the stream is no object: {event.data[:80]!r}")
+        raise malformed(f"an event of the stream is no object: {beginning(event.data)}")
     return payload
 
 
@@ -133,7 +134,7 @@ def _with_halves(data: str) -> JsonValue:
     try:
         return json.loads(data)
     except (ValueError, RecursionError):
-        raise malformed(f"an event of the stream is no JSON: {data[:80]!r}") from None
+        raise malformed(f"an event of the stream is no JSON: {beginning(data)}") from None
 
 
 class Halves:

@@ -1,24 +1,38 @@
 """What a provider says about a failure: its body and headers, read without judging them.
 
-Neighbours: `_errors` makes exceptions of what is found here. Pure. No text leaves here with a key.
+Neighbours: `_errors` makes exceptions of what is found here. No text leaves here with a key: what
+looks like one is taken out, and what is known to be one within `hiding`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import email.utils
 import math
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from pydantic_core import from_json
 
 from extractkit.paths import JsonObject, JsonValue, is_array, is_object
 
-__all__ = ["Report", "read_report", "redact", "request_id_of", "retry_after"]
+__all__ = [
+    "Report",
+    "beginning",
+    "hiding",
+    "read_report",
+    "redact",
+    "request_id_of",
+    "retry_after",
+    "without_secrets",
+]
 
 _MOST = 500  # characters of a provider's own words that a message repeats
+
+_secrets: ContextVar[tuple[str, ...]] = ContextVar("secrets of a call", default=())
 
 _KEYS = re.compile(
     r"(?i)(?:\bbearer\s+[^\s\"',;}]+)"
@@ -27,6 +41,8 @@ _KEYS = re.compile(
     r"|(?:\beyJ[\w-]{8,}\.[\w-]+\.?[\w-]*)"
     r"|(?<=//)[^/@\s:]*:[^/@\s]*@"
 )
+
+_READ = 100_000  # characters of a body in which foreign keys are looked for
 
 
 class Report(NamedTuple):
@@ -65,10 +81,47 @@ def read_report(body: bytes) -> Report:
     )
 
 
-def redact(text: str) -> str:
-    """Return `text`, at most a few hundred characters of it, without what looks like a key."""
+@contextlib.contextmanager
+def hiding(secrets: tuple[str, ...]) -> Generator[None, None, None]:
+    """Within the block, which must not yield to other calls, no text here shows `secrets`."""
+    token = _secrets.set(secrets)
+    try:
+        yield
+    finally:
+        _secrets.reset(token)
+
+
+def without_secrets(value: Any, secrets: Sequence[str]) -> Any:
+    """Return a text, or data that holds texts, with "[key]" for each of `secrets`."""
+    if isinstance(value, str):
+        for secret in secrets:
+            value = value.replace(secret, "[key]")
+        return value
+    if is_object(value):
+        return {
+            without_secrets(name, secrets): without_secrets(part, secrets)
+            for name, part in value.items()
+        }
+    if is_array(value):
+        return [without_secrets(part, secrets) for part in value]
+    return value
+
+
+def redact(text: str, most: int = _MOST) -> str:
+    """Return the first `most` characters of `text` without keys.
+
+    Keys go first: one that is cut in two looks like none, and would stay.
+    """
+    text = without_secrets(text, _secrets.get())
     text = _KEYS.sub("[key]", " ".join(text.split()))
-    return text if len(text) <= _MOST else f"{text[:_MOST]} ..."
+    return text if len(text) <= most else f"{text[:most]} ..."
+
+
+def beginning(text: str) -> str:
+    """Return how a text begins that is not what it should be, quoted, without keys."""
+    text = without_secrets(text, _secrets.get())
+    text = _KEYS.sub("[key]", " ".join(text[:_READ].split()))
+    return repr(text[:80])
 
 
 def request_id_of(headers: Mapping[str, str]) -> str:
@@ -149,4 +202,4 @@ def _text(value: JsonValue) -> str:
 def _plain(body: bytes) -> str:
     """Return the words of a body that is no JSON; of a web page only its beginning."""
     text = body.decode("utf-8", "replace").strip()
-    return f"{text[:80]} ..." if text[:1] == "<" and len(text) > 80 else text
+    return redact(text, 80) if text[:1] == "<" else text
