@@ -49,7 +49,7 @@ def choose(
         raise expressed
     raise UnsupportedError(
         f"strategy={wanted.value!r}: this model cannot be asked so; it can be asked by "
-        f"strategy {', '.join(repr(item.value) for item in possible)}"
+        f"strategy {', '.join(repr(item.value) for item in possible)}{_known_from(capabilities)}"
     )
 
 

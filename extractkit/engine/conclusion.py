@@ -15,6 +15,7 @@ from extractkit import prompts
 from extractkit.engine.judge import Judged
 from extractkit.engine.setup import Setup
 from extractkit.messages import ModelResponse, Usage, sampling_given
+from extractkit.observe import priced
 from extractkit.paths import JsonValue, walk
 from extractkit.results import (
     Confidence,
@@ -29,7 +30,7 @@ __all__ = ["Price", "conclude"]
 T = TypeVar("T")
 
 
-Price: TypeAlias = Callable[[str, str, Usage], Decimal | None]
+Price: TypeAlias = Callable[[str, str, Usage], Decimal | float | None]
 """(provider, model, usage) -> US dollars, or None where the price is not known."""
 
 
@@ -80,7 +81,7 @@ def conclude(
 
 def _cost(price: Price, provider: str, responses: Sequence[ModelResponse]) -> Decimal | None:
     """Return what all answers cost, each by itself; None where one has no known price."""
-    costs = [price(provider, response.model, response.usage) for response in responses]
+    costs = [priced(price, provider, response.model, response.usage) for response in responses]
     known = [cost for cost in costs if cost is not None]
     return sum(known, Decimal(0)) if len(known) == len(costs) else None
 

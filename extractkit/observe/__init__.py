@@ -12,6 +12,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, Final, TypeAlias, TypeVar
 
 from extractkit.messages import ModelRequest, ModelResponse, StopReason, Usage
@@ -31,6 +32,7 @@ __all__ = [
     "capture_events",
     "emit",
     "failures",
+    "priced",
 ]
 
 
@@ -245,8 +247,30 @@ def emit(
             _note_failure(observer, error)
 
 
-def failures(observer: Observer) -> int:
-    """Return how often `observer` has raised in this process."""
+def priced(
+    price: Callable[[str, str, Usage], object], provider: str, model: str, usage: Usage
+) -> Decimal | None:
+    """Return what `price` says of an answer; None where it says nothing, or raises.
+
+    A price that raises is counted and warned about once, as an observer is: what was paid for is
+    not lost with it.
+
+    Args:
+        price: (provider, model, usage) -> US dollars as any number, or None.
+        provider: Who answered.
+        model: The model that answered.
+        usage: Tokens of the answer.
+    """
+    try:
+        cost = price(provider, model, usage)
+        return None if cost is None else Decimal(str(cost))
+    except Exception as error:  # noqa: BLE001  # the answer is worth more than its price
+        _note_failure(price, error)
+        return None
+
+
+def failures(observer: Callable[..., object]) -> int:
+    """Return how often `observer`, or a price, has raised in this process."""
     with _lock:
         return _failed[id(observer)][1] if id(observer) in _failed else 0
 
@@ -262,10 +286,10 @@ _MOST_FAILED: Final = 64
 _lock = threading.Lock()
 # By identity, since an observer need not be hashable; held, so that no id comes twice. Bounded:
 # a program may make an observer per extraction.
-_failed: dict[int, tuple[Observer, int]] = {}
+_failed: dict[int, tuple[Callable[..., object], int]] = {}
 
 
-def _note_failure(observer: Observer, error: Exception) -> None:
+def _note_failure(observer: Callable[..., object], error: Exception) -> None:
     with _lock:
         count = _failed[id(observer)][1] + 1 if id(observer) in _failed else 1
         _failed[id(observer)] = (observer, count)
@@ -273,14 +297,14 @@ def _note_failure(observer: Observer, error: Exception) -> None:
             del _failed[next(iter(_failed))]
     if count == 1:
         warnings.warn(
-            f"the observer {_name(observer)} raised {type(error).__name__}: {error}; extractions "
+            f"{_name(observer)} raised {type(error).__name__}: {error}; extractions "
             "go on without it where it raises, and this is said once",
             RuntimeWarning,
             stacklevel=3,
         )
 
 
-def _name(observer: Observer) -> str:
+def _name(observer: Callable[..., object]) -> str:
     return getattr(observer, "__qualname__", None) or type(observer).__qualname__
 
 

@@ -80,7 +80,11 @@ def _checked(kind: type[_E], owner: str, name: str, value: Any) -> _E:
 
 
 def _level(value: Any) -> Any:
-    return Validity[value.upper()] if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    if value.upper() not in Validity.__members__:
+        raise ValueError(f"{value!r} is no validity level")
+    return Validity[value.upper()]
 
 
 def _level_name(value: Validity) -> str:

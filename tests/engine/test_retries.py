@@ -395,3 +395,38 @@ def test_040_tokens_that_were_paid_before_a_failure_stand_in_the_error() -> None
     assert error.usage == Usage(output_tokens=7)
     error, _ = failing([BadRequestError("no such field")])
     assert error.usage is None
+
+
+@pytest.mark.parametrize(
+    ("price", "cost"),
+    [(lambda *_: 0.5, Decimal("0.5")), (lambda *_: None, None), (lambda *_: 3, Decimal(3))],
+)
+def test_a_price_is_any_number_or_none(price: Any, cost: Decimal | None) -> None:
+    assert priced(price).cost_usd == cost
+
+
+def test_a_price_that_raises_costs_nobody_the_answer() -> None:
+    def broken(*_: object) -> float:
+        raise KeyError("no such model")
+
+    with pytest.warns(RuntimeWarning, match="broken raised KeyError"):
+        result = priced(broken)
+    assert result.unwrap().n == 3
+    assert result.cost_usd is None
+
+
+def priced(price: Any) -> ExtractionResult[Count]:
+    flow = extract_flow(
+        Question(target=Count, text=TEXT),
+        provider="fake",
+        capabilities=Capabilities(),
+        clock=lambda: 0.0,
+        price=price,
+    )
+    return drive(flow, FakeProvider([GOOD]))
+
+
+def test_a_schema_that_may_be_ignored_in_silence_is_not_forced_and_the_way_out_is_named() -> None:
+    elsewhere = Capabilities(source="somebody else's server; verify_enforcement(model) finds out")
+    with pytest.raises(UnsupportedError, match="verify_enforcement"):
+        extracted([GOOD], capabilities=elsewhere, strategy="native")

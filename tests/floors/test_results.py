@@ -118,6 +118,12 @@ def test_a_text_that_is_no_result_is_refused(text: str) -> None:
         ExtractionResult.from_json(Parcel, text)
 
 
+def test_a_level_that_there_is_not_is_refused() -> None:
+    text = a_result().to_json().replace('"validity": "', '"validity": "x')
+    with pytest.raises(UsageError, match="not a result"):
+        ExtractionResult.from_json(Parcel, text)
+
+
 @pytest.mark.parametrize("target", [object(), "Nowhere", range])
 def test_a_target_that_is_no_type_is_refused_when_reading(target: Any) -> None:
     with pytest.raises(UsageError, match="not a result"):
