@@ -31,6 +31,7 @@ __all__ = [
     "Path",
     "Place",
     "Stage",
+    "shown",
     "table",
 ]
 
@@ -179,13 +180,13 @@ def table(cells: Mapping[Place, Cell]) -> list[str]:
     heads = "".join(str(path).ljust(w) for path, w in zip(PATHS, columns, strict=True))
     lines = [" " * wide + heads]
     for name in ENDINGS:
-        words = [_both(cells, name, path) for path in PATHS]
+        words = [shown(cells, name, path) for path in PATHS]
         row = "".join(word.ljust(w) for word, w in zip(words, columns, strict=True))
         lines.append(f"{name:<{wide}}{row}".rstrip())
     return lines
 
 
-def _both(cells: Mapping[Place, Cell], name: str, path: Path) -> str:
+def shown(cells: Mapping[Place, Cell], name: str, path: Path) -> str:
     """Return the word of a cell, with the number of requests; two where the drivers differ."""
     ending = ENDINGS[name]
     if path.api not in ending.answers or path.mode not in ending.modes:
