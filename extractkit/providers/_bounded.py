@@ -1,9 +1,10 @@
-"""Connections of our own synchronous clients, on which no wait is longer than its call may last.
+"""Bounds of our own clients: how long a call of a synchronous one waits, how long a failure is.
 
-Neighbours: `_clients` gives its HTTP client such connections, `_transport` says when a call ends.
+Neighbours: `_clients` gives its HTTP clients these, `_transport` says when a call ends.
 An HTTP library waits anew for each piece that comes, so that a server that sends a byte now and
 then keeps a caller for ever, also in the headers and in the body of a failure, which the SDKs
-read before anybody else sees them.
+read before anybody else sees them. They read that body to its end, however long it is; what is
+read of it here is cut.
 """
 
 from __future__ import annotations
@@ -11,10 +12,17 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import AsyncIterator, Generator, Iterator
 from typing import Any, Final
 
-__all__ = ["bound", "ending_at"]
+__all__ = ["MOST_FAILURE_BYTES", "bound", "cutting", "cutting_async", "ending_at"]
+
+MOST_FAILURE_BYTES: Final = 64 * 1024
+"""How much of the body of a failure is read."""
+
+_MOST_PACKED_BYTES: Final = (
+    4 * 1024
+)  # of one with a content encoding: it can be a thousand times it
 
 _SHORTEST_S: Final = 0.001  # a socket takes 0 for "do not wait at all", which fails in another way
 
@@ -30,6 +38,59 @@ def ending_at(end: float | None) -> Generator[None, None, None]:
         yield
     finally:
         _calls.end = outer
+
+
+def cutting(response: Any) -> None:
+    """Cut the body of a failure; a hook for responses of a synchronous HTTP client of ours."""
+    if response.is_success:
+        return
+    import httpx2
+
+    stream: Any = response.stream
+    most = _most_of(response)
+
+    class Cut(httpx2.SyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            left = most
+            for chunk in stream:
+                yield chunk[:left]
+                left -= len(chunk)
+                if left <= 0:
+                    return
+
+        def close(self) -> None:
+            stream.close()
+
+    response.stream = Cut()
+
+
+async def cutting_async(response: Any) -> None:
+    """Cut the body of a failure; a hook for responses of an asynchronous HTTP client of ours."""
+    if response.is_success:
+        return
+    import httpx2
+
+    stream: Any = response.stream
+    most = _most_of(response)
+
+    class Cut(httpx2.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            left = most
+            async for chunk in stream:
+                yield chunk[:left]
+                left -= len(chunk)
+                if left <= 0:
+                    return
+
+        async def aclose(self) -> None:
+            await stream.aclose()
+
+    response.stream = Cut()
+
+
+def _most_of(response: Any) -> int:
+    is_packed = response.headers.get("content-encoding", "identity") != "identity"
+    return _MOST_PACKED_BYTES if is_packed else MOST_FAILURE_BYTES
 
 
 def bound(http: Any) -> None:
@@ -71,6 +132,11 @@ class _Stream:
         return getattr(self._inner, name)
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        if self._until is not None and time.monotonic() >= self._until:
+            # What lies ready is read without any wait, and so without an end of its own.
+            from httpcore2 import ReadTimeout
+
+            raise ReadTimeout
         read: bytes = self._inner.read(max_bytes, timeout=_shorter(timeout, self._until))
         return read
 

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from extractkit.errors import AuthenticationError, MissingDependencyError, UsageError
-from extractkit.providers._bounded import bound
+from extractkit.providers._arguments import fault_of_key
+from extractkit.providers._bounded import bound, cutting, cutting_async
 from extractkit.providers._errors import from_exception
 
 __all__ = ["ANTHROPIC_SDK", "OPENAI_SDK", "OwnClients", "Sdk", "check_client", "is_async"]
@@ -177,7 +178,7 @@ class OwnClients:
         self._leave_parent()
         with self._lock:
             if self._sync is None:
-                http = self._http("DefaultHttpxClient")
+                http = self._http("DefaultHttpxClient", cutting)
                 bound(http)
                 self._sync = self._make(self._sdk.sync, http)
                 # Dropped without close(), at the latest at the end of the process, this must not
@@ -203,7 +204,7 @@ class OwnClients:
                 return self._by_loop[loop][0]
             for other in [other for other in self._by_loop if other.is_closed()]:
                 del self._by_loop[other]
-            http = self._http("DefaultAsyncHttpxClient")
+            http = self._http("DefaultAsyncHttpxClient", cutting_async)
             client = self._make(self._sdk.other, http)
             keeper = _keep_open(client, loop, weakref.ref(self._by_loop))
             self._by_loop[loop] = (client, keeper)
@@ -236,14 +237,15 @@ class OwnClients:
         _of_parents.append((self._sync, self._by_loop))
         self._start_empty()
 
-    def _http(self, name: str) -> Any:
+    def _http(self, name: str, hook: Any) -> Any:
         self._require_key()
         module = load(self._sdk)
         import httpx2
 
         # The SDKs keep 100 idle connections of 1000; above that, each call would connect anew.
         limits = httpx2.Limits(max_connections=1000, max_keepalive_connections=1000)
-        return getattr(module, name)(limits=limits, verify=_trust())
+        hooks = {"response": [hook]}
+        return getattr(module, name)(limits=limits, verify=_trust(), event_hooks=hooks)
 
     def _make(self, name: str, http: Any) -> Any:
         options: dict[str, Any] = {"max_retries": 0, "http_client": http}
@@ -263,12 +265,26 @@ class OwnClients:
         return self._key_variables != self._sdk.key_variables
 
     def _require_key(self) -> None:
-        if self.key() is not None or (self._sdk is ANTHROPIC_SDK and _has_profile()):
+        key = self.key()
+        if key is not None:
+            self._require_sendable(key)
+            return
+        if self._sdk is ANTHROPIC_SDK and _has_profile():
             return
         raise AuthenticationError(
             f"there is no key for {self._sdk.package}: set {self._key_variables[0]}, or give "
             "api_key=... or client=...",
             provider=self._sdk.package,
+        )
+
+    def _require_sendable(self, key: str) -> None:
+        """Return if a header can hold `key`: one that was given is checked, one found is not."""
+        fault = fault_of_key(key)
+        if not fault:
+            return
+        name = next((name for name in self._key_variables if os.environ.get(name) == key), "")
+        raise AuthenticationError(
+            f"the environment variable {name}: {fault}", provider=self._sdk.package
         )
 
 

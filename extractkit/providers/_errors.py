@@ -7,6 +7,8 @@ their exceptions by name. No message holds a key.
 
 from __future__ import annotations
 
+import re
+import traceback
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -29,7 +31,13 @@ from extractkit.paths import is_object
 from extractkit.providers._refusals import refused_parameter
 from extractkit.providers._reports import Report, read_report, redact, request_id_of, retry_after
 
-__all__ = ["from_event", "from_exception", "from_status"]
+__all__ = [
+    "from_event",
+    "from_exception",
+    "from_key_function",
+    "from_status",
+    "is_of_another_loop",
+]
 
 _CLASSES: Final[Mapping[int, type[ProviderError]]] = {
     401: AuthenticationError,
@@ -76,6 +84,10 @@ _WORDS: Final[Mapping[str, int]] = {
     "server_error": 500,
     "api_error": 500,
 }
+
+_GIVES_KEY = re.compile(r"api_key|token|credential|prepare_options|auth")
+_OTHER_LOOP = re.compile(r"[Ee]vent loop is closed|(?:different|another) (?:event )?loop")
+_DEEPEST = 6  # how many causes of an exception are looked at
 
 _NO_MONEY = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 _BY_CHANCE = frozenset({"json_validate_failed", "tool_use_failed"})  # the model failed, not we
@@ -131,6 +143,11 @@ def from_exception(exc: BaseException) -> ProviderError | None:
     if isinstance(exc, ExtractkitError):
         return exc if isinstance(exc, ProviderError) else None
     sdk, http = _names_of(exc)
+    if _cannot_be_written(exc):
+        # Its words may repeat a header, and with it the key.
+        return _unretryable(
+            ConnectError("the request cannot be written as HTTP; check the key and extra_headers")
+        )
     if "APIStatusError" in sdk:
         return _from_status_error(exc)
     if "APITimeoutError" in sdk or "TimeoutException" in http or isinstance(exc, TimeoutError):
@@ -146,12 +163,31 @@ def from_exception(exc: BaseException) -> ProviderError | None:
     return _from_connection(exc, sdk, http) or _from_set_up(exc, sdk)
 
 
+def from_key_function(exc: Exception) -> AuthenticationError | None:
+    """Return the error for what a function raised that gives a client its key, else None."""
+    passed = list(traceback.walk_tb(exc.__traceback__))
+    modules = [str(frame.f_globals.get("__name__", "")).partition(".")[0] for frame, _ in passed]
+    asked = any(
+        module in {"openai", "anthropic"} and _GIVES_KEY.search(frame.f_code.co_name)
+        for (frame, _), module in zip(passed, modules, strict=True)
+    )
+    if not asked or {"httpx", "httpx2"} & set(modules):  # it was being sent already
+        return None
+    return AuthenticationError(
+        f"the client's function for its key failed ({type(exc).__name__}: {redact(str(exc))}); "
+        "mend it, or give api_key=..."
+    )
+
+
+def is_of_another_loop(exc: Exception) -> bool:
+    """Whether `exc` says that a client has connections of an event loop that is not this one."""
+    return any(
+        isinstance(at, RuntimeError) and _OTHER_LOOP.search(str(at)) is not None
+        for at in _causes(exc)
+    )
+
+
 def _from_connection(exc: BaseException, sdk: set[str], http: set[str]) -> ConnectError | None:
-    if "LocalProtocolError" in http:
-        # Its words may repeat a header, and with it the key.
-        return _unretryable(
-            ConnectError("the request cannot be written as HTTP; check the key and extra_headers")
-        )
     if http & {"TooManyRedirects", "UnsupportedProtocol", "InvalidURL"}:
         return _unretryable(ConnectError(f"{_innermost(exc)}{_place_of(exc)}; check the base URL"))
     known = "APIConnectionError" in sdk or http & {"TransportError", "StreamError"}
@@ -257,14 +293,22 @@ def _unreachable(exc: BaseException) -> ConnectError:
 
 
 def _never_connected(exc: BaseException) -> bool:
-    at: BaseException | None = exc
-    for _ in range(6):
-        if at is None:
-            return False
-        if "ConnectError" in _names_of(at)[1]:
-            return True
-        at = at.__cause__
-    return False
+    return any("ConnectError" in _names_of(at)[1] for at in _causes(exc))
+
+
+def _cannot_be_written(exc: BaseException) -> bool:
+    return any(
+        isinstance(at, UnicodeEncodeError) or "LocalProtocolError" in _names_of(at)[1]
+        for at in _causes(exc)
+    )
+
+
+def _causes(exc: BaseException) -> list[BaseException]:
+    """Return `exc` and what it was raised from, the outermost first."""
+    found = [exc]
+    while (cause := found[-1].__cause__) is not None and len(found) < _DEEPEST:
+        found.append(cause)
+    return found
 
 
 def _unretryable(error: ConnectError) -> ConnectError:
@@ -274,14 +318,8 @@ def _unretryable(error: ConnectError) -> ConnectError:
 
 def _innermost(exc: BaseException) -> str:
     """Return the words of the first cause that says something, without keys."""
-    words = type(exc).__name__
-    at: BaseException | None = exc
-    for _ in range(6):
-        if at is None:
-            break
-        words = str(at) or words
-        at = at.__cause__
-    return redact(words)
+    words = [text for at in _causes(exc) if (text := str(at))]
+    return redact(words[-1] if words else type(exc).__name__)
 
 
 def _place_of(exc: BaseException) -> str:

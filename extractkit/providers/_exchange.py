@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import sys
 import time
 from collections.abc import Generator, Mapping
 from typing import Any, Final, Protocol
@@ -26,7 +25,7 @@ from extractkit.errors import (
 )
 from extractkit.messages import ModelRequest, ModelResponse, StopReason, Usage
 from extractkit.paths import JsonValue
-from extractkit.providers._errors import from_exception
+from extractkit.providers._errors import from_exception, from_key_function, is_of_another_loop
 from extractkit.providers._reports import beginning, hiding, request_id_of, without_secrets
 from extractkit.providers._sse import EventDecoder
 from extractkit.providers._wire import HttpRequest, Wire
@@ -289,15 +288,21 @@ class Exchange:
         """Within the block, what an SDK or its HTTP library raises becomes one of our errors."""
         try:
             yield
-        except _caught() as exc:
+        except Exception as exc:  # what is not explained here goes on as it is
             with hiding(self._secrets):
                 error = self._explain(exc)
             if error is None or error is exc:
                 raise
             raise error from (None if self._is_telling(exc) else exc)
 
-    def _explain(self, exc: Exception) -> ProviderError | DeadlineExceededError | None:
-        error = from_exception(exc)
+    def _explain(self, exc: Exception) -> ProviderError | DeadlineExceededError | UsageError | None:
+        if is_of_another_loop(exc):
+            return UsageError(
+                "the asynchronous client that was given belongs to another event loop, which has "
+                "ended; make the client inside the loop that uses it, or give no client: each "
+                "loop then gets its own"
+            )
+        error = from_exception(exc) or from_key_function(exc)
         if error is None:
             return None
         is_transport = isinstance(error, ConnectError | RequestTimeoutError)
@@ -368,20 +373,6 @@ def _at_most(own: Any, left: float) -> Any:
         write=lower(own.write),
         pool=lower(own.pool),
     )
-
-
-def _caught() -> tuple[type[Exception], ...]:
-    """Return the roots of what SDKs and HTTP libraries raise, of those that are loaded."""
-    roots: list[type[Exception]] = [ProviderError, OSError, TypeError]
-    for module, names in (
-        ("openai", ("OpenAIError",)),
-        ("anthropic", ("AnthropicError",)),
-        ("httpx2", ("HTTPError", "InvalidURL", "StreamError")),
-        ("httpx", ("HTTPError", "InvalidURL", "StreamError")),
-    ):
-        loaded = sys.modules.get(module)
-        roots.extend(getattr(loaded, name) for name in names if hasattr(loaded, name))
-    return tuple(roots)
 
 
 def _kind_of(headers: Mapping[str, str]) -> str:

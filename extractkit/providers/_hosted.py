@@ -7,17 +7,29 @@ exchange out. No retries here, no schema, no prompt.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import AsyncGenerator, Generator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, TypedDict, cast
 from urllib.parse import urlsplit
 
-from extractkit.errors import UnsupportedError, UsageError
+from extractkit.errors import UsageError
 from extractkit.messages import Capabilities, Delta, ModelRequest, ModelResponse
 from extractkit.paths import JsonObject, JsonValue, is_object
 from extractkit.providers import _verdicts
+from extractkit.providers._arguments import (
+    is_secret_header,
+    password_of,
+    refuse_both,
+    require_body,
+    require_headers,
+    require_key,
+    require_model,
+    require_url,
+    secrets_of,
+    shown,
+    url_in,
+)
 from extractkit.providers._clients import OwnClients, Sdk, check_client, is_async
 from extractkit.providers._exchange import Budget, Exchange
 from extractkit.providers._transport import arun, run
@@ -26,8 +38,6 @@ from extractkit.providers.capabilities import Api, capabilities_of
 
 __all__ = ["Hosted", "Service", "Settings"]
 
-_PENALTIES: Final = ("frequency_penalty", "presence_penalty", "repetition_penalty")
-_SECRET_HEADER: Final = re.compile(r"(?i)key|token|secret|auth|cookie|password|credential")
 _LEAST_SECRET: Final = 8  # a placeholder such as "none" is a word of ordinary messages too
 
 
@@ -101,20 +111,19 @@ class Hosted:
         extra_headers: Mapping[str, str] | None = None,
     ) -> None:
         owner = type(self).__name__
-        _require_model(owner, model)
+        require_model(owner, model)
         if client is not None:
-            _refuse_both(owner, base_url, api_key)
+            refuse_both(owner, base_url, api_key)
             check_client(owner, client, self._SERVICE.sdk)
-        _require_url(owner, base_url)
-        _require_key(owner, api_key)
-        _require_extras(owner, extra_body, extra_headers)
+        require_url(owner, base_url)
+        require_key(owner, api_key)
         self._model = model
         self._client = client
         self._given_url = base_url
         self._has_key = api_key is not None
         self._streaming = streaming
-        self._extra_body: JsonObject = dict(extra_body or {})
-        self._extra_headers = dict(extra_headers or {})
+        self._extra_body = require_body(owner, extra_body)
+        self._extra_headers = require_headers(owner, extra_headers)
         self._closed = False
         self._client_url: str | None = None
         self._own = self._make_own(base_url, api_key)
@@ -125,12 +134,12 @@ class Hosted:
         return OwnClients(sdk, base_url=base_url, api_key=api_key, key_variables=sdk.key_variables)
 
     def __repr__(self) -> str:
-        where = f", base_url={_shown(self._given_url)!r}" if self._given_url else ""
+        where = f", base_url={shown(self._given_url)!r}" if self._given_url else ""
         return f"{type(self).__name__}({self._model!r}{where})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        has_secret = any(_SECRET_HEADER.search(name) for name in self._extra_headers)
-        has_password = self._given_url is not None and _password_of(self._given_url) != ""
+        has_secret = any(is_secret_header(name) for name in self._extra_headers)
+        has_password = self._given_url is not None and password_of(self._given_url) != ""
         if self._client is not None or self._has_key or has_secret or has_password:
             what = "client" if self._client is not None else "key"
             raise UsageError(
@@ -162,9 +171,9 @@ class Hosted:
     def base_url(self) -> str:
         """Where the API is, without credentials and without a slash at the end."""
         if self._client is None:
-            return _shown(self._own_url()).rstrip("/")
+            return shown(self._own_url()).rstrip("/")
         if self._client_url is None:  # a client keeps its address
-            self._client_url = _shown(str(self._client.base_url)).rstrip("/")
+            self._client_url = shown(str(self._client.base_url)).rstrip("/")
         return self._client_url
 
     @property
@@ -298,18 +307,14 @@ class Hosted:
 
     def _secrets(self) -> tuple[str, ...]:
         client: Any = self._client
-        found: list[Any] = []
-        for name, value in self._extra_headers.items():
-            if _SECRET_HEADER.search(name):
-                # Servers repeat what stands behind "Bearer", or behind a cookie's name, alone.
-                found += [value, *re.split(r"[\s;=,]+", value)]
+        found: list[Any] = [*secrets_of(self._extra_headers)]
         if client is None:
-            found += [self._own.key(), _password_of(self._own_url())]
+            found += [self._own.key(), password_of(self._own_url())]
         else:
             found += [getattr(client, name, None) for name in ("api_key", "auth_token")]
-            found.append(_password_of(str(client.base_url)))
-        shown = {text for text in found if isinstance(text, str) and len(text) >= _LEAST_SECRET}
-        return tuple(sorted(shown, key=len, reverse=True))  # a part would leave the rest
+            found.append(password_of(str(client.base_url)))
+        texts = {text for text in found if isinstance(text, str) and len(text) >= _LEAST_SECRET}
+        return tuple(sorted(texts, key=len, reverse=True))  # a part would leave the rest
 
     def _sync_client(self) -> Any:
         if self._client is None:
@@ -337,7 +342,7 @@ class Hosted:
 
     def _own_url(self) -> str:
         sdk = self._SERVICE.sdk
-        return self._given_url or os.environ.get(sdk.base_variable) or sdk.base_url
+        return self._given_url or url_in(sdk.base_variable) or sdk.base_url
 
 
 def _rebuild(kind: type[Hosted], model: str, settings: dict[str, Any]) -> Hosted:
@@ -358,87 +363,3 @@ def _merged(body: JsonObject, extra: Mapping[str, JsonValue], at: str) -> JsonOb
         else:
             merged[name] = value
     return merged
-
-
-def _require_model(owner: str, model: object) -> None:
-    if not isinstance(model, str) or not model.strip():
-        raise UsageError(f"{owner}(model={model!r}): expected the name of a model")
-
-
-def _refuse_both(owner: str, base_url: str | None, api_key: str | None) -> None:
-    both = " and ".join(
-        name for name, value in (("base_url", base_url), ("api_key", api_key)) if value is not None
-    )
-    if both:
-        raise UsageError(
-            f"{owner}(client=..., {both}=...): a client has its own; give either the client or "
-            f"{both}"
-        )
-
-
-def _require_url(owner: str, base_url: object) -> None:
-    if base_url is None:
-        return
-    shown = _shown(base_url) if isinstance(base_url, str) else base_url
-    if not _is_address(base_url):
-        raise UsageError(
-            f"{owner}(base_url={shown!r}): expected an address such as 'https://host/v1'"
-        )
-    if isinstance(base_url, str) and re.search(r"[?#]", base_url):
-        raise UsageError(
-            f"{owner}(base_url={shown!r}): the address has a query or a fragment, behind which "
-            "no path can be put; give it without, and the query through a client "
-            "(default_query=...) or extra_headers"
-        )
-
-
-def _is_address(url: object) -> bool:
-    try:
-        parts = urlsplit(url) if isinstance(url, str) else None
-        port = None if parts is None else parts.port
-    except ValueError:  # such as a port that is none
-        return False
-    if parts is None or parts.scheme not in {"http", "https"} or port == 0:
-        return False
-    return bool(parts.hostname)
-
-
-def _require_key(owner: str, api_key: object) -> None:
-    # The value is not shown: it may be a key with a stray character.
-    if api_key is None:
-        return
-    if not isinstance(api_key, str) or not api_key:
-        kind = "an empty string" if api_key == "" else f"a {type(api_key).__name__}"
-        raise UsageError(f"{owner}(api_key=...): expected a key, not {kind}")
-    if not api_key.isascii() or not api_key.isprintable() or " " in api_key:
-        raise UsageError(
-            f"{owner}(api_key=...): the key has a space, a line break or a character that no key "
-            "has; check how it was read"
-        )
-
-
-def _require_extras(owner: str, body: object, headers: object) -> None:
-    for name, value in (("extra_body", body), ("extra_headers", headers)):
-        if value is not None and not isinstance(value, Mapping):
-            raise UsageError(f"{owner}({name}=...): expected a dict, not {type(value).__name__}")
-    extra = cast("Mapping[str, Any]", body or {})
-    for name in _PENALTIES:
-        if name in extra:
-            raise UnsupportedError(
-                f"{owner}(extra_body={{{name!r}: ...}}): a penalty forbids repeated keys, which "
-                "JSON needs; leave it out"
-            )
-    if "stream" in extra:
-        raise UsageError(f"{owner}(extra_body={{'stream': ...}}): use streaming=True instead")
-
-
-def _shown(url: str) -> str:
-    """Return `url` without a user, and without the query, in which keys are given too."""
-    return re.sub(r"(?<=//)[^/?#]*@", "", re.sub(r"[?#].*$", "", url, flags=re.DOTALL))
-
-
-def _password_of(url: str) -> str:
-    try:
-        return urlsplit(url).password or ""
-    except ValueError:  # it is no address at all, which is said elsewhere
-        return ""

@@ -112,16 +112,18 @@ def redact(text: str, most: int = _MOST) -> str:
 
     Keys go first: one that is cut in two looks like none, and would stay.
     """
-    text = without_secrets(text, _secrets.get())
-    text = _KEYS.sub("[key]", " ".join(text.split()))
+    text = _clean(text)
     return text if len(text) <= most else f"{text[:most]} ..."
 
 
 def beginning(text: str) -> str:
     """Return how a text begins that is not what it should be, quoted, without keys."""
+    return repr(_clean(text)[:80])
+
+
+def _clean(text: str) -> str:
     text = without_secrets(text, _secrets.get())
-    text = _KEYS.sub("[key]", " ".join(text[:_READ].split()))
-    return repr(text[:80])
+    return _KEYS.sub("[key]", " ".join(text[:_READ].split()))
 
 
 def request_id_of(headers: Mapping[str, str]) -> str:

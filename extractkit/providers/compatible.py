@@ -6,13 +6,13 @@ server: many accept a schema and ignore it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
 from extractkit.errors import UsageError
 from extractkit.messages import Capabilities
+from extractkit.providers._arguments import url_in
 from extractkit.providers._clients import OPENAI_SDK, OwnClients
 from extractkit.providers._hosted import Hosted, Service
 from extractkit.providers.openai_chat import COMPATIBLE_WIRE
@@ -82,14 +82,14 @@ class Compatible(Hosted):
     def _make_own(self, base_url: str | None, api_key: str | None) -> OwnClients:
         return OwnClients(
             OPENAI_SDK,
-            base_url=base_url or _from_environment(),
+            base_url=base_url or url_in(*_BASE_VARIABLES),
             api_key=api_key,
             key_variables=_KEY_VARIABLES,
             fallback_key="none",
         )
 
     def _own_url(self) -> str:
-        url = self._given_url or _from_environment()
+        url = self._given_url or url_in(*_BASE_VARIABLES)
         if url is None:
             raise UsageError(
                 "Compatible(...): nothing says where the server is; give base_url=..., such as "
@@ -110,7 +110,3 @@ class Compatible(Hosted):
 
     def _settings(self) -> dict[str, Any]:
         return {**super()._settings(), "enforcement": self._enforcement}
-
-
-def _from_environment() -> str | None:
-    return next((os.environ[name] for name in _BASE_VARIABLES if os.environ.get(name)), None)

@@ -1,4 +1,4 @@
-"""Keys leave by no door: messages that are cut, request ids, names of models, headers, addresses."""
+"""Keys leave by no door: cut messages, request ids, names of models, headers, addresses."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ ASKED = ModelRequest(messages=(Message(role="user", content="x"),), top_logprobs
 
 
 def _provider(server: Site, **options: Any) -> OpenAIChat:
-    return OpenAIChat("m", **{"base_url": server.openai_url, "api_key": KEY, **options})
+    settings: dict[str, Any] = {"base_url": server.openai_url, "api_key": KEY, **options}
+    return OpenAIChat("m", **settings)
 
 
 def _error(server: Site, reply: Reply, **options: Any) -> ProviderError:
     server.play(reply)
-    with _closing(_provider(server, **options)) as provider, pytest.raises(ProviderError) as caught:
+    with _Closing(_provider(server, **options)) as provider, pytest.raises(ProviderError) as caught:
         provider.complete(ASKED, timeout_s=10)
     return caught.value
 
 
-class _closing:
+class _Closing:
     def __init__(self, provider: OpenAIChat) -> None:
         self._provider = provider
 
@@ -84,7 +85,7 @@ def test_a_key_in_the_facts_of_an_answer_is_taken_out(server: Site) -> None:
     choice = {"index": 0, "message": message, "finish_reason": KEY}
     body = {"id": KEY, "model": f"m-{KEY}", "system_fingerprint": KEY, "choices": [choice]}
     server.play(json_reply(body, headers={"x-request-id": KEY}))
-    with _closing(_provider(server)) as provider:
+    with _Closing(_provider(server)) as provider:
         answer = provider.complete(ASKED)
     assert KEY not in repr(answer)
     assert (answer.model, answer.request_id, answer.text) == ("m-[key]", "[key]", "{}")
