@@ -7,11 +7,12 @@ the first. The same claims and text always give the same choice.
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from operator import lt
-from typing import Any, Literal, NamedTuple, TypeAlias, cast
+from typing import Literal, NamedTuple, TypeAlias
 
 from extractkit.paths import Pointer
 
@@ -20,7 +21,7 @@ __all__ = ["Grade", "Place", "Places", "choose"]
 # Rows of a table are lines: what stands on another line is further away than its distance says.
 _LINE_BREAK_COST = 40
 _SIBLINGS = 8
-_new: Any = cast("Any", tuple).__new__  # the constructor of a named tuple takes twice as long
+_FAR = sys.maxsize
 
 Grade: TypeAlias = Literal["exact", "normalised"]
 
@@ -51,9 +52,11 @@ class Places:
         head: Where the first of them starts.
         starts: Where the best of them start: those without a doubt, if there are any.
         ends: Where these end.
+        grade: The grade of the first of these.
+        best: These themselves; None where all are of that grade and without a doubt.
     """
 
-    __slots__ = ("_are_apart", "_best", "_found", "_grade", "count", "ends", "head", "starts")
+    __slots__ = ("_are_apart", "_found", "best", "count", "ends", "grade", "head", "starts")
 
     def __init__(self, found: Sequence[Place]) -> None:
         best = found
@@ -61,30 +64,23 @@ class Places:
             best = [place for place in found if not place[3]] or found
         self.starts = [place[0] for place in best]
         self.ends = [place[1] for place in best]
-        self._grade: Grade = best[0][2]
+        self.grade: Grade = best[0][2]
         self._are_apart: bool | None = None
         self.count = len(found)
         self.head = found[0][0]
         self._found = found
-        self._best: Sequence[Place] | None = best
+        self.best: Sequence[Place] | None = best
 
     @classmethod
     def alike(cls, starts: list[int], ends: list[int], grade: Grade) -> Places:
         """Return places without a doubt, all of one grade, at least one."""
         made = object.__new__(cls)
-        made.starts, made.ends, made._grade, made._are_apart = starts, ends, grade, None
+        made.starts, made.ends, made.grade, made._are_apart = starts, ends, grade, None
         made.count = len(starts)
         made.head = starts[0]
         made._found = ()
-        made._best = None
+        made.best = None
         return made
-
-    def __getitem__(self, index: int) -> Place:
-        """Return one of the best."""
-        if self._best is not None:
-            return self._best[index]
-        place: Place = _new(Place, (self.starts[index], self.ends[index], self._grade, "", ""))
-        return place
 
     @property
     def are_apart(self) -> bool:
@@ -106,89 +102,109 @@ class Places:
         return tuple([place[0] for place in self._found] if self._found else self.starts)
 
 
-def choose(places: Mapping[Pointer, Places], text: str) -> dict[Pointer, Place]:
-    """Return one place for each pointer, in the order of `places`.
+def choose(places: Mapping[Pointer, Places], text: str) -> list[int]:
+    """Return which of the best places is taken, for each pointer in the order of `places`.
 
     Args:
         places: What was found for each.
         text: What the offsets count in.
     """
-    chosen: dict[Pointer, int] = {}
-    placed: defaultdict[Pointer, tuple[list[int], list[int]]] = defaultdict(_nowhere)
-    undecided: list[tuple[Pointer, Pointer, Places]] = []
-    for pointer, each in places.items():
-        chosen[pointer] = 0
-        parent = pointer[: pointer.rfind("/")] if "/" in pointer else ""
+    chosen = [0] * len(places)
+    placed: defaultdict[Pointer, _Siblings] = defaultdict(_Siblings)
+    undecided: list[tuple[int, _Siblings, Places]] = []
+    for index, (pointer, each) in enumerate(places.items()):
+        siblings = placed[pointer.rpartition("/")[0]]
         if len(each.starts) == 1:
-            starts, ends = placed[parent]
-            starts.append(each.starts[0])
-            ends.append(each.ends[0])
+            siblings.add(each.starts[0], each.ends[0])
         else:
-            undecided.append((pointer, parent, each))
-    for pointer, parent, each in undecided:
-        starts, ends = placed[parent]
+            undecided.append((index, siblings, each))
+    for index, siblings, each in undecided:
         nearest = 0
-        if starts:
-            nearest = _nearest(each, starts[-_SIBLINGS:], ends[-_SIBLINGS:], text)
-            chosen[pointer] = nearest
-        starts.append(each.starts[nearest])
-        ends.append(each.ends[nearest])
-    return {pointer: places[pointer][index] for pointer, index in chosen.items()}
+        if siblings.starts:
+            nearest = chosen[index] = siblings.nearest(each, text)
+        siblings.add(each.starts[nearest], each.ends[nearest])
+    return chosen
 
 
-def _nowhere() -> tuple[list[int], list[int]]:
-    return [], []
+class _Siblings:
+    """Where the values stand that were found for one parent; the last eight of them count.
 
-
-def _nearest(places: Places, starts: list[int], ends: list[int], text: str) -> int:
-    """Return which place has the least distance to all siblings together, the first among equals.
-
-    Args:
-        places: What there is to choose from.
-        starts: Where the siblings start.
-        ends: Where they end.
-        text: What the offsets count in.
+    Attributes:
+        starts: Where each starts.
+        ends: Where each ends.
+        low: Where the first of them starts.
+        high: Where the last of them ends.
     """
-    own, own_ends = places.starts, places.ends
-    low, high = min(starts), max(ends)
-    at = bisect_left(own, low)
-    if not places.are_apart or (at and own_ends[at - 1] > low):
-        return _least(places, _near(own, starts), starts, ends, text)
-    behind = bisect_left(own, high, at)
-    if behind > at + 1:
-        return _least(places, _near(own, starts), starts, ends, text)
-    # Of those before all siblings only the last can be the nearest, of those after them only the
-    # first: with at most one among them, it is one of three.
-    nearest, least = -1, -1
-    if at:
-        nearest, least = at - 1, _distance_behind(own_ends[at - 1], starts, text)
-    if behind > at and least:
-        distance = _distance((own[at], own_ends[at]), starts, ends, text, least)
-        if least < 0 or distance < least:
-            nearest, least = at, distance
-    if behind < len(own) and least:
-        start = own[behind]
-        gaps = start * len(ends) - sum(ends)
-        if least < 0 or (gaps < least and _distance_before(start, gaps, ends, text) < least):
-            nearest = behind
-    return nearest
 
+    __slots__ = ("_end_sum", "_start_sum", "ends", "high", "low", "starts")
 
-def _distance_behind(end: int, starts: list[int], text: str) -> int:
-    """Return the distance of a place that ends there, before all siblings."""
-    gaps = sum(starts) - end * len(starts)
-    line_end = text.find("\n", end, max(starts))
-    if line_end < 0:
-        return gaps
-    return gaps + _LINE_BREAK_COST * len([start for start in starts if start > line_end])
+    def __init__(self) -> None:
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        self.low, self.high = _FAR, 0
+        self._start_sum = self._end_sum = 0
 
+    def add(self, start: int, end: int) -> None:
+        """Count one more."""
+        self.starts.append(start)
+        self.ends.append(end)
+        self._start_sum += start
+        self._end_sum += end
+        low, high = self.low, self.high
+        self.low = start if start < low else low
+        self.high = end if end > high else high
+        if len(self.starts) > _SIBLINGS:
+            self._start_sum -= self.starts.pop(0)
+            self._end_sum -= self.ends.pop(0)
+            self.low, self.high = min(self.starts), max(self.ends)
 
-def _distance_before(start: int, gaps: int, ends: list[int], text: str) -> int:
-    """Return the distance of a place that starts there, after all siblings."""
-    line_end = text.rfind("\n", min(ends), start)
-    if line_end < 0:
-        return gaps
-    return gaps + _LINE_BREAK_COST * len([end for end in ends if end <= line_end])
+    def nearest(self, places: Places, text: str) -> int:
+        """Return which place has the least distance to all of these, the first among equals."""
+        own, own_ends, low = places.starts, places.ends, self.low
+        at = bisect_left(own, low)
+        behind = bisect_left(own, self.high, at)
+        if behind > at + 1 or not places.are_apart or (at and own_ends[at - 1] > low):
+            return _least(places, _near(own, self.starts), self.starts, self.ends, text)
+        # Of those before all siblings only the last can be the nearest, of those after them only
+        # the first: with at most one among them, it is one of three. Line breaks only add to a
+        # distance, so that the likely one is looked at before the other.
+        count = len(self.starts)
+        before = self._start_sum - own_ends[at - 1] * count if at else _FAR
+        after = own[behind] * count - self._end_sum if behind < len(own) else _FAR
+        among = _FAR
+        if behind > at:
+            among = _distance((own[at], own_ends[at]), self.starts, self.ends, text, -1)
+        if after < before:
+            if after < among:
+                after += self._breaks_before(own[behind], text)
+            if before <= among and before <= after:
+                before += self._breaks_after(own_ends[at - 1], text)
+        else:
+            if before <= among:
+                before += self._breaks_after(own_ends[at - 1], text)
+            if after < among and after < before:
+                after += self._breaks_before(own[behind], text)
+        if before <= among and before <= after:
+            return at - 1
+        return at if among <= after else behind
+
+    def _breaks_after(self, end: int, text: str) -> int:
+        """Return what line breaks cost between a place that ends there and all of these."""
+        line_end = text.find("\n", end, self.high)
+        if line_end < 0:
+            return 0
+        if line_end < self.low:
+            return _LINE_BREAK_COST * len(self.starts)
+        return _LINE_BREAK_COST * len([start for start in self.starts if start > line_end])
+
+    def _breaks_before(self, start: int, text: str) -> int:
+        """Return what line breaks cost between all of these and a place that starts there."""
+        line_end = text.rfind("\n", self.low, start)
+        if line_end < 0:
+            return 0
+        if line_end >= self.high:
+            return _LINE_BREAK_COST * len(self.ends)
+        return _LINE_BREAK_COST * len([end for end in self.ends if end <= line_end])
 
 
 def _least(places: Places, near: list[int], starts: list[int], ends: list[int], text: str) -> int:

@@ -17,7 +17,7 @@ from functools import cached_property, partial
 from itertools import groupby
 from operator import itemgetter
 
-from extractkit.grounding.digits import beside, compact_starts, numeric_starts
+from extractkit.grounding.digits import beside, compact_starts, may_be_numeric, numeric_starts
 from extractkit.grounding.locales import Order
 
 __all__ = ["DateIndex", "DateReading"]
@@ -124,7 +124,8 @@ class DateIndex:
         self._order: Order | None = order
         self._days: defaultdict[date, dict[tuple[int, int], DateReading]] = defaultdict(dict)
         self._years: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
-        self._scan_numeric()
+        if may_be_numeric(text):
+            self._scan_numeric()
         self._scan_named()
         self._scan_east_asian()
         if reference is not None:

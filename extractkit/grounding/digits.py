@@ -7,14 +7,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import Final
 
-__all__ = ["beside", "compact_starts", "numeric_starts"]
+__all__ = ["beside", "compact_starts", "may_be_numeric", "numeric_starts"]
 
 # A search is quick only for patterns that begin with a character of their own.
 _NUMERIC = re.compile(r"\d(?=\s?[-/.]\s?\d\d?\s?[-/.]\s?\d)")
 _EIGHT = re.compile(r"\d{8}(?!\d)")
 _RUN = re.compile(r"\d+")
+# Digits as 0, the marks of a date as -, without white space: quick to make of ASCII.
+_SHAPE: Final = {
+    **dict.fromkeys(range(ord("0"), ord("9") + 1), "0"),
+    **dict.fromkeys(map(ord, "-/."), "-"),
+    **{code: None for code in range(128) if chr(code).isspace()},
+}
 _LAST = re.compile(r".*(\d)", re.DOTALL)
+
+
+def may_be_numeric(text: str) -> bool:
+    """Return whether one of the two functions below may yield anything."""
+    if not text.isascii():
+        return True
+    shape = text.translate(_SHAPE)
+    return "0-0-0" in shape or "0-00-0" in shape or "00000000" in shape
 
 
 def numeric_starts(text: str) -> Iterator[int]:

@@ -13,8 +13,9 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from itertools import accumulate, repeat
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
@@ -31,13 +32,15 @@ from extractkit.paths import JsonValue
 __all__ = ["NumberIndex", "NumberReading", "number_of"]
 
 _GROUP_GAPS = "'\u2019\u00a0\u202f\u2009"
-_GAPLESS = r"\d+(?:[.,\uff0e\uff0c]\d+)*"
+# A search is quick only for patterns that begin with a character of their own.
+_GAPLESS = r"\d\d*+(?:[.,\uff0e\uff0c]\d++)*+"
 _TOKEN_FORM = (
     rf"\d{{1,3}}(?P<gap>[{_GROUP_GAPS}])\d{{3}}(?:(?P=gap)\d{{3}})*(?!\d)(?:[.,]\d+)?|{_GAPLESS}"
 )
 _TOKEN = re.compile(_TOKEN_FORM)
 _AT_TOKENS = re.compile(f"({_TOKEN_FORM})")
-_AT_GAPLESS = re.compile(f"({_GAPLESS})()")
+_AT_GAPLESS = re.compile(f"({_GAPLESS})")
+_AT_ASCII = re.compile(f"({_GAPLESS})", re.ASCII)
 _SPACED = re.compile(r"(?<!\d)(?<!\d[.,])\d{1,3}(?: \d{3})+(?!\d)(?:[.,]\d+)?")
 _SEPARATORS = str.maketrans("", "", f".,\uff0e\uff0c {_GROUP_GAPS}")
 _PLAIN = str.maketrans({"\uff0e": ".", "\uff0c": ",", **dict.fromkeys(f" {_GROUP_GAPS}")})
@@ -86,6 +89,8 @@ def number_of(value: JsonValue) -> Decimal | None:
     A float is worth what its shortest decimal form says. Booleans, NaN, infinities and other
     strings have no value here.
     """
+    if value.__class__ is int:
+        return Decimal(value)
     if isinstance(value, bool):
         return None
     if isinstance(value, float):
@@ -127,11 +132,11 @@ class NumberIndex:
             plain = 0
             found: list[NumberReading] = []
             same: list[NumberReading]
-            are_bare = self._edges.are_bare
+            before_is_bare, after_is_bare = self._edges.before, self._edges.after
             doubts: dict[str, list[str]] = {}
             for filed in self._tokens.get(_digits(str(value)), ()):
                 start, end, doubt, token, before, after = filed
-                if doubt or self._spaced or not are_bare(before, after):
+                if doubt or self._spaced or not (before_is_bare[before] and after_is_bare[after]):
                     same = [each for each in self._readings(filed) if each[0] == value]
                 else:
                     if token not in doubts:
@@ -159,21 +164,27 @@ class NumberIndex:
         tokens = self._tokens.get(_digits(spelled), ())
         if self._spaced or len(tokens) > _MOST_PLACES:
             return None
-        are_bare = self._edges.are_bare
+        before_is_bare, after_is_bare = self._edges.before, self._edges.after
         starts: list[int] = []
         ends: list[int] = []
         others: set[str] = set()
-        for start, end, doubt, token, before, after in tokens:
-            if doubt or not are_bare(before, after):
-                return None
-            if token == spelled:
+        for filed in tokens:
+            start, end, doubt, token, before, after = filed
+            if doubt or not (before_is_bare[before] and after_is_bare[after]):
+                if any(each[0] == value for each in self._readings(filed)):
+                    return None
+            elif token == spelled:
                 starts.append(start)
                 ends.append(end)
             elif token not in others:
                 if self._doubts(token, value):
                     return None
                 others.add(token)
-        return (starts, ends) if starts and self._doubts(spelled, value) == [""] else None
+        if not starts:
+            return None
+        # Only of three digits behind a point there may be a doubt.
+        is_sure = spelled[-4:-3] != "." or self._doubts(spelled, value) == [""]
+        return (starts, ends) if is_sure else None
 
     def spelled(self, digits: str) -> list[tuple[int, int]]:
         """Return the spans of tokens written exactly as `digits`, as "9.00" in "RM9.00"."""
@@ -187,25 +198,26 @@ class NumberIndex:
 
     def _scan(self) -> None:
         """File every token under its significant digits, in the order of the text."""
-        known: dict[str, tuple[list[_Filed], bool]] = {}
-        end = 0
-        may_be_spaced = False
-        has_gaps = any(gap in self._text for gap in _GROUP_GAPS)
-        split = (_AT_TOKENS if has_gaps else _AT_GAPLESS).split
-        parts = split(self._text)  # what is between, token, its gap, and so on
-        betweens = parts[::3]
-        for before, token, after in zip(betweens, parts[1::3], betweens[1:], strict=False):
-            start = end + len(before)
-            end = start + len(token)
-            if token not in known:
-                known[token] = self._tokens[_significant(token)], _is_list(token)
-            filed, is_list = known[token]
-            filed.append((start, end, "", token, before, after))
-            if is_list:
-                self._file_parts(token, start)
-            if before == " " and len(token) > 2:
-                may_be_spaced = True
-        for match in _SPACED.finditer(self._text) if may_be_spaced else ():
+        text = self._text
+        is_ascii = text.isascii()
+        if any(gap in text for gap in ("'" if is_ascii else _GROUP_GAPS)):
+            parts = _AT_TOKENS.split(text)  # what is between, token, its gap, and so on
+            del parts[2::3]
+        else:
+            parts = (_AT_ASCII if is_ascii else _AT_GAPLESS).split(text)
+        offsets = list(accumulate(map(len, parts)))
+        tokens, betweens = parts[1::2], parts[::2]
+        known = {token: self._tokens[_significant(token)] for token in set(tokens)}
+        lists = {token for token in known if "," in token and _is_list(token)}
+        columns = offsets[::2], offsets[1::2], repeat(""), tokens, betweens, betweens[1:]
+        for filed in zip(*columns, strict=False):
+            token = filed[3]
+            known[token].append(filed)
+            if token in lists:
+                self._file_parts(token, filed[0])
+        if " " not in betweens or not _may_be_spaced(betweens, tokens):
+            return
+        for match in _SPACED.finditer(text):
             self._spaced.append(match.span())
             token = match.group()
             self._tokens[_significant(token)].append((*match.span(), _OVER_SPACE, token, "", ""))
@@ -219,7 +231,7 @@ class NumberIndex:
     def _readings(self, filed: _Filed) -> list[NumberReading]:
         """Read one token: every value it may have, none where it is part of something longer."""
         start, end, doubt, token, before, after = filed
-        if not doubt and self._edges.are_bare(before, after):
+        if not doubt and self._edges.before[before] and self._edges.after[after]:
             space = self._space_doubt(start, end) if self._spaced else ""
             return [
                 NumberReading(number, start, end, "", own or space or zero)
@@ -389,6 +401,11 @@ def _digits(written: str) -> str:
     if "E" in written:
         written = written[: written.index("E")]
     return written.lstrip("-").replace(".", "").strip("0")
+
+
+def _may_be_spaced(betweens: Sequence[str], tokens: Sequence[str]) -> bool:
+    pairs = zip(betweens, tokens, strict=False)
+    return any(before == " " and len(token) > 2 for before, token in pairs)
 
 
 def _is_list(token: str) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
 
-from extractkit.grounding.normalize import Folded, find_all, fold
+from extractkit.grounding.normalize import Folded, find_all, fold, fold_phrase
 from extractkit.grounding.words import UNSPACED, stands_alone
 
 __all__ = ["PhraseIndex"]
@@ -56,6 +56,39 @@ class PhraseIndex:
         spans = (self._folded.span(at, at + len(needle)) for at in self._offsets(needle))
         whole = (span for span in spans if span is not None and stands_alone(self._text, *span))
         return list(islice(whole, _MOST_PLACES))
+
+    def find_as_is(self, phrase: str) -> tuple[list[int], list[int]] | None:
+        """Return where `phrase` starts and ends as whole words, letter for letter.
+
+        None where it does not, and where `find` must tell: beyond ASCII, and where the phrase may
+        stand very often.
+
+        Args:
+            phrase: Not empty, and without spaces around it.
+        """
+        text = self._text
+        if not (self._is_ascii and phrase.isascii()) or self._may_be_frequent(phrase):
+            return None
+        search, length, inside = text.find, len(phrase), 0
+        starts: list[int] = []
+        at = search(phrase)
+        while at >= 0:
+            end = at + length
+            is_between_spaces = at and text[at - 1] == " " == text[end : end + 1]
+            if is_between_spaces or stands_alone(text, at, end):
+                starts.append(at)
+            elif (inside := inside + 1) > _MOST_INSIDE:
+                return None
+            at = search(phrase, at + 1)
+        return (starts, [start + length for start in starts]) if starts else None
+
+    def _may_be_frequent(self, phrase: str) -> bool:
+        """Whether a phrase in ASCII may, once folded, stand at more places than are looked at."""
+        size = len(self._text)
+        if size <= _MOST_PLACES or size > _LONG:
+            return size > _LONG
+        word = fold_phrase(phrase).partition(" ")[0]
+        return self._lowered.count(word) * len(word) > _MOST_PLACES
 
     @property
     def is_plain(self) -> bool:
@@ -110,6 +143,10 @@ class PhraseIndex:
     @cached_property
     def _is_ascii(self) -> bool:
         return self._text.isascii()
+
+    @cached_property
+    def _lowered(self) -> str:
+        return fold_phrase(self._text)
 
     @cached_property
     def _folded(self) -> Folded:

@@ -138,6 +138,10 @@ class Source:
         return TimeIndex(self._text)
 
     def _find_text(self, value: str) -> Places | Miss:
+        wanted = value.strip()
+        as_is = self._phrases.find_as_is(wanted) if wanted else None
+        if as_is is not None:
+            return Places.alike(*as_is, "exact")
         needle = fold_phrase(value)
         if not needle:
             return Miss(code="empty_string", reason="is empty, which states nothing; use null")

@@ -7,6 +7,7 @@ them. It knows nothing of values, and never moves further than a few words.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from extractkit.grounding.words import is_letter
@@ -87,23 +88,29 @@ class Edges:
 
     Where it is, `look_before` and `look_after` find neither sign nor bracket, percent or scale,
     and `chain_doubt` no link. There may be a currency, which changes nothing then.
+
+    Attributes:
+        before: Whether that holds of all that stands between a number and the one before it.
+        after: Whether it holds of all that stands between a number and the one after it.
     """
 
-    def __init__(self) -> None:
-        self._before: dict[str, bool] = {}
-        self._after: dict[str, bool] = {}
+    __slots__ = ("after", "before")
 
-    def are_bare(self, before: str, after: str) -> bool:
-        """Tell it from all that stands between a number and the ones before and after it."""
-        is_bare = self._before.get(before)
-        if is_bare is None:
-            reach = max(0, len(before) - _REACH)
-            is_bare = self._before[before] = _BARE_BEFORE.match(before, reach) is not None
-        if not is_bare:
-            return False
-        is_bare = self._after.get(after)
-        if is_bare is None:
-            is_bare = self._after[after] = _BARE_AFTER.match(after) is not None
+    def __init__(self) -> None:
+        self.before: Mapping[str, bool] = _BareBefore()
+        self.after: Mapping[str, bool] = _BareAfter()
+
+
+class _BareBefore(dict[str, bool]):
+    def __missing__(self, between: str) -> bool:
+        reach = max(0, len(between) - _REACH)
+        is_bare = self[between] = _BARE_BEFORE.match(between, reach) is not None
+        return is_bare
+
+
+class _BareAfter(dict[str, bool]):
+    def __missing__(self, between: str) -> bool:
+        is_bare = self[between] = _BARE_AFTER.match(between) is not None
         return is_bare
 
 
