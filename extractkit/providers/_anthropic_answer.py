@@ -139,6 +139,8 @@ def response_of(
     stop, detail = _stop(message.get("stop_reason"), is_whole)
     if tool is not None and stop in (StopReason.STOP, StopReason.TOOL_USE):
         stop, detail = _tool_stop(stop, detail, len(calls), is_sole)
+    elif tool is None and any(map(_is_open, blocks)) and stop is StopReason.STOP:
+        stop = StopReason.TOOL_USE  # a call that was not asked for
     details = _details(message, blocks)
     if tool is not None and written:
         details["preamble"] = written
@@ -208,6 +210,13 @@ def _details(message: JsonObject, blocks: Sequence[Block]) -> JsonObject:
         if is_object(told) and (word := word_of(told.get(name))):
             details[f"refusal_{name}"] = word
     return details
+
+
+def _is_open(block: Block) -> bool:
+    """Whether `block` is a call of the model's own: code that it runs gets its answers itself."""
+    caller = block.body.get("caller")
+    by = word_of(caller.get("type")) if is_object(caller) else ""
+    return block.kind == "tool_use" and by in ("", "direct")
 
 
 def _call(block: Block) -> RawToolCall:

@@ -31,6 +31,7 @@ from extractkit.providers._wire import ServerEvent, malformed
 __all__ = [
     "CUT",
     "Halves",
+    "entries",
     "failure",
     "is_withheld",
     "named_schema",
@@ -177,6 +178,13 @@ def objects(value: JsonValue) -> list[JsonObject]:
     return found
 
 
+def entries(value: JsonValue) -> list[JsonValue]:
+    """Return the items of a list of tokens; anything else is one item, that `read_tokens` names."""
+    if value is None:
+        return []
+    return value if is_array(value) else [value]
+
+
 def read_text(value: JsonValue) -> str:
     """Return a string, or the empty one for anything else."""
     return value if isinstance(value, str) else ""
@@ -237,14 +245,14 @@ def read_tokens(value: JsonValue, text: str) -> tuple[tuple[TokenLogprob, ...], 
 
     Tokens before and behind the answer (reasoning, the mark of its end) are left out. Tokens that
     do not spell it are of no use to anybody: which field a number belongs to would be a guess.
-
-    Raises:
-        MalformedResponseError: If they are not what the API promises.
+    Those that are not what the API promises are left out too: the answer stands without them.
     """
-    entries = objects(value)
-    if not entries:
+    try:
+        tokens = tuple(_token(entry) for entry in objects(value))
+    except MalformedResponseError as error:
+        return (), error.message
+    if not tokens:
         return (), ""
-    tokens = tuple(_token(entry) for entry in entries)
     found = _spelling(tokens, text.encode("utf-8", "surrogatepass"))
     if found is None:
         return (), f"{len(tokens)} tokens came with the answer and do not spell it"

@@ -18,6 +18,7 @@ from extractkit.providers._hosted import Hosted, Service
 from extractkit.providers._openai import (
     CUT,
     Halves,
+    entries,
     failure,
     is_withheld,
     named_schema,
@@ -134,7 +135,9 @@ def _put(body: JsonObject, name: str, value: Any) -> None:
 
 
 def decode(body: Any) -> ModelResponse:
-    """Return the answer that the JSON of a 2xx reply holds; of several choices the first.
+    """Return the answer that the JSON of a 2xx reply holds.
+
+    Of several choices it is the first, which does not end cleanly: nobody asked for a second one.
 
     Raises:
         ProviderError: If it holds an error instead.
@@ -149,7 +152,8 @@ def decode(body: Any) -> ModelResponse:
         raise failure(found)
     choices = objects(body.get("choices"))
     if not choices:
-        raise malformed(f"the reply has no choices, only {', '.join(sorted(body)) or 'nothing'}")
+        other = sorted(body.keys() - {"choices"})
+        raise malformed(f"the reply has no choices, only {', '.join(other) or 'nothing'}")
     choice = choices[0]
     answer = _Answer(body)
     answer.choices = len(choices)
@@ -218,7 +222,7 @@ class Decoder:
         """Return the whole answer; what ended without its last event is cut off, not whole.
 
         Raises:
-            MalformedResponseError: If no event held a choice, or the tokens are broken.
+            MalformedResponseError: If no event held a choice.
         """
         if self._answer is None or (self._is_done and not self._indexes):
             if self._is_done:
@@ -291,7 +295,7 @@ class _Answer:
         logprobs: JsonValue = choice.get("logprobs")
         content: JsonValue = logprobs.get("content") if is_object(logprobs) else None
         if content:
-            self._logprobs.extend(objects(content))
+            self._logprobs.extend(entries(content))
 
     def _text_of(self, content: JsonValue) -> str:
         """Return the text of a content: a string, or parts of which only texts are the answer."""
@@ -311,11 +315,7 @@ class _Answer:
         return "".join(texts)
 
     def response(self, *, is_cut: bool = False) -> ModelResponse:
-        """Return the answer; `is_cut`: its last event did not come.
-
-        Raises:
-            MalformedResponseError: If its tokens are not what the API promises.
-        """
+        """Return the answer; `is_cut`: its last event did not come."""
         text = "".join(self._text) + self._halves.close()
         refusal = "".join(self._refusal) or None
         calls, notes = self.calls.close()
@@ -324,8 +324,10 @@ class _Answer:
         tokens, why = read_tokens(self._logprobs, text)
         if why:
             self.details["tokens_left_out"] = why
-        if self.choices > 1:
+        if self.choices > 1:  # only one is asked for, and none of them is the answer
             self.details["choices"] = self.choices
+            if stop is StopReason.STOP:
+                stop, detail = StopReason.UNKNOWN, f"several choices, {self.choices} in all"
         return ModelResponse(
             text=text,
             stop=stop,

@@ -18,6 +18,7 @@ from extractkit.providers._hosted import Hosted, Service
 from extractkit.providers._openai import (
     CUT,
     Halves,
+    entries,
     failure,
     is_withheld,
     named_schema,
@@ -143,15 +144,15 @@ def _read(body: JsonObject) -> ModelResponse:
     )
 
 
-def _parts(message: JsonObject) -> tuple[str, str | None, list[JsonObject]]:
+def _parts(message: JsonObject) -> tuple[str, str | None, list[JsonValue]]:
     """Return text, refusal and tokens of a message."""
     texts: list[str] = []
     refusals: list[str] = []
-    logprobs: list[JsonObject] = []
+    logprobs: list[JsonValue] = []
     for part in objects(message.get("content")):
         if part.get("type") in ("output_text", "text"):
             texts.append(read_text(part.get("text")))
-            logprobs.extend(objects(part.get("logprobs")))
+            logprobs.extend(entries(part.get("logprobs")))
         elif part.get("type") == "refusal":
             refusals.append(read_text(part.get("refusal")))
     return "".join(texts), "".join(refusals) or None, logprobs
@@ -183,10 +184,10 @@ def _ending(
 
 
 def _stop_of(status: str, body: JsonObject) -> tuple[StopReason, str]:
-    if status == "completed":
+    why: JsonValue = body.get("incomplete_details")
+    if status == "completed" and not why:
         return StopReason.STOP, status
-    if status == "incomplete":
-        why: JsonValue = body.get("incomplete_details")
+    if status in ("completed", "incomplete"):  # whatever is said of it: why it is not whole counts
         reason = read_text(why.get("reason")) if is_object(why) else ""
         return _REASONS.get(reason, StopReason.UNKNOWN), reason or status
     return StopReason.UNKNOWN, status or "no status was given"
@@ -312,7 +313,7 @@ class _Item:
             )
             delta = part.halves.feed(delta)
             part.pieces.append(delta)
-            part.logprobs.extend(objects(payload.get("logprobs")))
+            part.logprobs.extend(entries(payload.get("logprobs")))
             is_answer = kind == _TEXT and self._item.get("phase") != "commentary"
             return delta if is_answer else ""
         if kind in _ARGUMENTS:
@@ -339,7 +340,7 @@ class _Part:
         self.kind = kind
         self.pieces: list[str] = []
         self.halves = Halves()
-        self.logprobs: list[JsonObject] = []
+        self.logprobs: list[JsonValue] = []
 
     def read(self) -> JsonObject:
         key = "refusal" if self.kind == "refusal" else "text"

@@ -222,6 +222,13 @@ class TestAPausedTurn:
         assert anthropic.decode(_message(*self.BLOCKS)).continue_with is None
 
 
+def test_a_call_that_was_not_asked_for_is_no_clean_end() -> None:
+    call = {"type": "tool_use", "id": "t", "name": "f", "input": {}}
+    response = anthropic.decode(_message(_text('{"a": 1}'), call))
+    assert (response.stop, response.stop_detail) == (StopReason.TOOL_USE, "end_turn")
+    assert len(response.tool_calls) == 1
+
+
 class TestTheText:
     def test_is_what_the_text_blocks_say(self) -> None:
         response = anthropic.decode(_message(_text('{"a"'), _text(": 1}")))

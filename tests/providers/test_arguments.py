@@ -47,9 +47,9 @@ def test_a_key_in_the_environment_that_cannot_be_sent_is_said_at_once(
     monkeypatch.setenv("EXTRACTKIT_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv(variable, f"{KEY}{stray}")
     provider = kind("m")
-    for ask in (provider.complete, lambda request: asyncio.run(provider.acomplete(request))):
+    for is_async in (False, True):
         with pytest.raises(AuthenticationError, match=f"variable {variable}: the key has") as found:
-            ask(ASKED)
+            asyncio.run(provider.acomplete(ASKED)) if is_async else provider.complete(ASKED)
         assert KEY not in str(found.value)
         assert not found.value.retryable
 

@@ -267,11 +267,12 @@ def test_only_text_parts_are_the_answer() -> None:
     assert response.details["parts_left_out"] == ["reference"]
 
 
-def test_of_several_choices_the_first_is_the_answer_and_the_number_is_told() -> None:
+def test_of_several_choices_the_first_is_the_text_and_no_clean_answer() -> None:
     reply = _reply({"content": "one"})
     reply["choices"].append({"index": 1, "message": {"content": "two"}, "finish_reason": "length"})
     response = decode(reply)
-    assert (response.text, response.stop) == ("one", StopReason.STOP)
+    assert (response.text, response.stop) == ("one", StopReason.UNKNOWN)
+    assert response.stop_detail == "several choices, 2 in all"
     assert response.details["choices"] == 2
 
 
@@ -548,11 +549,22 @@ def test_tokens_of_nothing_are_nothing() -> None:
         {"token": "4", "logprob": -1, "bytes": [400]},
         {"token": "4", "logprob": -1, "bytes": ["4"]},
         "4",
+        None,
     ],
 )
-def test_tokens_that_are_none_are_malformed(entry: Any) -> None:
-    with pytest.raises(MalformedResponseError):
-        _with_tokens("4", entry)
+def test_tokens_that_are_none_are_left_out_and_the_answer_stands(entry: Any) -> None:
+    response = _with_tokens("4", entry)
+    assert (response.text, response.stop, response.tokens) == ("4", StopReason.STOP, ())
+    assert "not what the API promises" in response.details["tokens_left_out"]
+
+
+@pytest.mark.parametrize("content", ["4", 4, {"token": "4"}, True])
+def test_something_else_in_the_place_of_the_tokens_is_left_out(content: Any) -> None:
+    reply = _reply({"content": "4"})
+    reply["choices"][0]["logprobs"] = {"content": content}
+    response = decode(reply)
+    assert (response.text, response.stop, response.tokens) == ("4", StopReason.STOP, ())
+    assert response.details["tokens_left_out"]
 
 
 # --- what is no answer
@@ -704,6 +716,17 @@ def test_other_choices_of_a_stream_are_counted_and_not_mixed_in() -> None:
     other["choices"][0]["index"] = 1
     response = _stream(_chunk({"content": "one"}), other, _chunk(finish="stop"), "[DONE]")
     assert (response.text, response.details["choices"]) == ("one", 2)
+    assert (response.stop, response.stop_detail) == (
+        StopReason.UNKNOWN,
+        "several choices, 2 in all",
+    )
+
+
+def test_a_reply_with_an_empty_list_of_choices_is_said_to_have_none() -> None:
+    with pytest.raises(MalformedResponseError, match="has no choices, only nothing"):
+        decode({"choices": []})
+    with pytest.raises(MalformedResponseError, match="has no choices, only id, model"):
+        decode({"choices": [], "model": "m", "id": "1"})
 
 
 def test_a_character_can_be_split_between_events() -> None:

@@ -213,6 +213,26 @@ def test_an_incomplete_answer_says_why(details: Any, stop: StopReason, detail: s
         assert response.text == '{"a":"x"}'
 
 
+def test_a_completed_answer_with_a_reason_why_it_is_not_complete_is_not_whole() -> None:
+    for details, stop in (
+        ({"reason": "max_output_tokens"}, StopReason.LENGTH),
+        ({"reason": "content_filter"}, StopReason.CONTENT_FILTER),
+        ({"reason": "new"}, StopReason.UNKNOWN),
+        ("odd", StopReason.UNKNOWN),
+    ):
+        response = decode(_reply(_message('{"a":"x"}'), incomplete_details=details))
+        assert response.stop is stop
+
+
+@pytest.mark.parametrize("logprobs", [4, "x", [4], [None], [{"token": "4", "logprob": "x"}]])
+def test_broken_tokens_are_left_out_and_the_answer_stands(logprobs: Any) -> None:
+    part = {"type": "output_text", "text": "4", "logprobs": logprobs}
+    message = {"type": "message", "id": "m", "status": "completed", "content": [part]}
+    response = decode(_reply(message))
+    assert (response.text, response.stop, response.tokens) == ("4", StopReason.STOP, ())
+    assert response.details["tokens_left_out"]
+
+
 def test_an_incomplete_message_is_not_whole_whatever_the_status_says() -> None:
     response = decode(_reply(_message('{"a":"x"}', status="incomplete")))
     assert (response.stop, response.stop_detail) == (
