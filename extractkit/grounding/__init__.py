@@ -37,6 +37,7 @@ _set_start, _set_end, _set_grade, _set_ambiguous = (
     getattr(Span, name).__set__ for name in ("start", "end", "grade", "ambiguous")
 )
 _SHOWN = 60
+_CONTAINERS = (list, dict)
 
 
 class ClaimLike(Protocol):
@@ -115,32 +116,40 @@ def locate_rows(
         UnsupportedError: If fuzzy matches are asked for.
     """
     source = Source(text, options)
+    find = source.find
     places: dict[Pointer, Places] = {}
     misses: dict[int, Miss] = {}
     asked: list[ClaimRow] = []
     for row in rows:
         pointer, value, kind, _ = row
-        if kind == "exempt" or value is None or isinstance(value, list | dict):
+        if kind == "exempt" or value is None or isinstance(value, _CONTAINERS):
             continue  # null and empty containers state nothing, whatever their kind
         is_key = kind == "key"
         is_text = is_key and isinstance(value, str)
-        found = source.find_key(value) if is_text else source.find(pointer, value, kind)
+        found = source.find_key(value) if is_text else find(pointer, value, kind)
         if isinstance(found, Miss):
             misses[len(asked)] = found
         elif not is_key:
             places[pointer] = found
         asked.append(row)
-    chosen = choose(places, text)
+    evidence, doubtful = _evidence(places, choose(places, text))
+    findings = _findings(asked, misses, doubtful, text) if misses or doubtful else ()
     return GroundingReport(
-        evidence=_evidence(places, chosen),
-        findings=(*_findings(asked, misses, places, chosen, text), *shared_places(places, text)),
+        evidence=evidence,
+        findings=(*findings, *shared_places(places, text)),
         count=LevelCount(checked=len(asked), exempt=len(rows) - len(asked), failed=len(misses)),
     )
 
 
-def _evidence(places: Mapping[Pointer, Places], chosen: Sequence[int]) -> dict[Pointer, Span]:
-    """Return what `Span(...)` would make of the chosen places, which takes three times as long."""
+def _evidence(
+    places: Mapping[Pointer, Places], chosen: Sequence[int]
+) -> tuple[dict[Pointer, Span], dict[Pointer, Place]]:
+    """Return what `Span(...)` makes of the chosen places, and those that are doubtful.
+
+    That call takes three times as long.
+    """
     evidence: dict[Pointer, Span] = {}
+    doubtful: dict[Pointer, Place] = {}
     new = object.__new__
     for (pointer, each), index in zip(places.items(), chosen, strict=True):
         span = evidence[pointer] = new(Span)
@@ -153,28 +162,24 @@ def _evidence(places: Mapping[Pointer, Places], chosen: Sequence[int]) -> dict[P
             place = each.best[index]
             _set_grade(span, place[2])
             _set_ambiguous(span, place[3] != "")
-    return evidence
+            if place[3]:
+                doubtful[pointer] = place
+    return evidence, doubtful
 
 
 def _findings(
     asked: Sequence[ClaimRow],
     misses: Mapping[int, Miss],
-    places: Mapping[Pointer, Places],
-    chosen: Sequence[int],
+    doubtful: Mapping[Pointer, Place],
     text: str,
 ) -> Iterator[Finding]:
     """Yield what is not found and what is doubtful, in the order of the claims."""
-    if not misses and not any(each.best for each in places.values()):
-        return
-    taken = dict(zip(places, chosen, strict=True))
     for index, (pointer, value, kind, _) in enumerate(asked):
         miss = misses.get(index)
         if miss is not None:
             yield _missed(pointer, value, kind, miss)
-        elif kind != "key" and (best := places[pointer].best):
-            place = best[taken[pointer]]
-            if place.doubt:
-                yield _doubted(pointer, value, kind, place, text)
+        elif kind != "key" and pointer in doubtful:
+            yield _doubted(pointer, value, kind, doubtful[pointer], text)
 
 
 def _missed(pointer: Pointer, value: JsonValue, kind: ClaimKind, miss: Miss) -> Finding:

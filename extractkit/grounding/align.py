@@ -54,37 +54,35 @@ class Places:
         ends: Where these end.
         grade: The grade of the first of these.
         best: These themselves; None where all are of that grade and without a doubt.
+        found: All of them; None in the same case.
     """
 
-    __slots__ = ("_are_apart", "_found", "best", "count", "ends", "grade", "head", "starts")
+    __slots__ = ("_are_apart", "best", "count", "ends", "found", "grade", "head", "starts")
 
-    def __init__(self, found: Sequence[Place]) -> None:
+    def __init__(self, starts: list[int], ends: list[int], grade: Grade) -> None:
+        """Make places without a doubt, all of one grade, at least one."""
+        self.starts, self.ends, self.grade = starts, ends, grade
+        self.count = len(starts)
+        self.head = starts[0]
+        self.found: Sequence[Place] | None = None
+        self.best: Sequence[Place] | None = None
+        self._are_apart: bool | None = None
+
+    @classmethod
+    def of(cls, found: Sequence[Place]) -> Places:
+        """Return these places, at least one."""
         best = found
         if len(found) > 1:
             best = [place for place in found if not place[3]] or found
-        self.starts = [place[0] for place in best]
-        self.ends = [place[1] for place in best]
-        self.grade: Grade = best[0][2]
-        self._are_apart: bool | None = None
-        self.count = len(found)
-        self.head = found[0][0]
-        self._found = found
-        self.best: Sequence[Place] | None = best
-
-    @classmethod
-    def alike(cls, starts: list[int], ends: list[int], grade: Grade) -> Places:
-        """Return places without a doubt, all of one grade, at least one."""
-        made = object.__new__(cls)
-        made.starts, made.ends, made.grade, made._are_apart = starts, ends, grade, None
-        made.count = len(starts)
-        made.head = starts[0]
-        made._found = ()
-        made.best = None
+        made = cls([place[0] for place in best], [place[1] for place in best], best[0][2])
+        made.count = len(found)
+        made.head = found[0][0]
+        made.found = found
+        made.best = best
         return made
 
-    @property
     def are_apart(self) -> bool:
-        """Whether the best ones end in the order in which they start."""
+        """Return whether the best ones end in the order in which they start."""
         if self._are_apart is None:
             self._are_apart = all(map(lt, self.ends, self.ends[1:]))
         return self._are_apart
@@ -92,14 +90,14 @@ class Places:
     @property
     def first(self) -> tuple[int, int]:
         """Where the first of all starts and ends."""
-        if self._found:
-            return self._found[0][0], self._found[0][1]
+        if self.found:
+            return self.found[0][0], self.found[0][1]
         return self.starts[0], self.ends[0]
 
     @property
     def all_starts(self) -> tuple[int, ...]:
         """Where all of them start."""
-        return tuple([place[0] for place in self._found] if self._found else self.starts)
+        return tuple([place[0] for place in self.found] if self.found else self.starts)
 
 
 def choose(places: Mapping[Pointer, Places], text: str) -> list[int]:
@@ -163,7 +161,7 @@ class _Siblings:
         own, own_ends, low = places.starts, places.ends, self.low
         at = bisect_left(own, low)
         behind = bisect_left(own, self.high, at)
-        if behind > at + 1 or not places.are_apart or (at and own_ends[at - 1] > low):
+        if behind > at + 1 or not places.are_apart() or (at and own_ends[at - 1] > low):
             return _least(places, _near(own, self.starts), self.starts, self.ends, text)
         # Of those before all siblings only the last can be the nearest, of those after them only
         # the first: with at most one among them, it is one of three. Line breaks only add to a
@@ -173,7 +171,8 @@ class _Siblings:
         after = own[behind] * count - self._end_sum if behind < len(own) else _FAR
         among = _FAR
         if behind > at:
-            among = _distance((own[at], own_ends[at]), self.starts, self.ends, text, -1)
+            place = own[at], own_ends[at]
+            among = 0 if count == 1 else _distance(place, self.starts, self.ends, text, -1)
         if after < before:
             if after < among:
                 after += self._breaks_before(own[behind], text)

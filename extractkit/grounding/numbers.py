@@ -207,7 +207,7 @@ class NumberIndex:
             parts = (_AT_ASCII if is_ascii else _AT_GAPLESS).split(text)
         offsets = list(accumulate(map(len, parts)))
         tokens, betweens = parts[1::2], parts[::2]
-        known = {token: self._tokens[_significant(token)] for token in set(tokens)}
+        known = {token: self._tokens[_significant(token)] for token in dict.fromkeys(tokens)}
         lists = {token for token in known if "," in token and _is_list(token)}
         columns = offsets[::2], offsets[1::2], repeat(""), tokens, betweens, betweens[1:]
         for filed in zip(*columns, strict=False):
@@ -414,7 +414,9 @@ def _is_list(token: str) -> bool:
 
 
 def _significant(token: str) -> str:
-    return _ascii(token if token.isdecimal() else token.translate(_SEPARATORS)).strip("0")
+    if not token.isdecimal():
+        token = token.translate(_SEPARATORS)
+    return (token if token.isascii() else _ascii(token)).strip("0")
 
 
 def _ascii(token: str) -> str:

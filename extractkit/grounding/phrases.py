@@ -67,15 +67,20 @@ class PhraseIndex:
             phrase: Not empty, and without spaces around it.
         """
         text = self._text
-        if not (self._is_ascii and phrase.isascii()) or self._may_be_frequent(phrase):
+        if not (self._is_ascii and phrase.isascii()):
+            return None
+        if len(text) > _MOST_PLACES and self._may_be_frequent(phrase):
             return None
         search, length, inside = text.find, len(phrase), 0
+        may_go_on = phrase[-1].isalnum()
         starts: list[int] = []
         at = search(phrase)
         while at >= 0:
             end = at + length
-            is_between_spaces = at and text[at - 1] == " " == text[end : end + 1]
-            if is_between_spaces or stands_alone(text, at, end):
+            after = text[end : end + 1]
+            is_between_spaces = at and text[at - 1] == " " == after
+            goes_on = may_go_on and after.isalnum()
+            if is_between_spaces or (not goes_on and stands_alone(text, at, end)):
                 starts.append(at)
             elif (inside := inside + 1) > _MOST_INSIDE:
                 return None
@@ -84,9 +89,8 @@ class PhraseIndex:
 
     def _may_be_frequent(self, phrase: str) -> bool:
         """Whether a phrase in ASCII may, once folded, stand at more places than are looked at."""
-        size = len(self._text)
-        if size <= _MOST_PLACES or size > _LONG:
-            return size > _LONG
+        if len(self._text) > _LONG:
+            return True
         word = fold_phrase(phrase).partition(" ")[0]
         return self._lowered.count(word) * len(word) > _MOST_PLACES
 

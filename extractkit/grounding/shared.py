@@ -27,8 +27,9 @@ def shared_places(places: Mapping[Pointer, Places], text: str) -> Iterator[Findi
     # Most values are claimed no more often than they stand there, whatever their columns.
     firsts = Counter([each.head for each in places.values()])
     groups: defaultdict[tuple[Pointer, tuple[int, ...]], list[Pointer]] = defaultdict(list)
-    for pointer, each in places.items():
-        if firsts[each.head] > each.count and (column := _column(pointer)) != pointer:
+    claimed = [pair for pair in places.items() if firsts[pair[1].head] > pair[1].count]
+    for pointer, each in claimed:
+        if (column := _column(pointer)) != pointer:
             groups[column, each.all_starts].append(pointer)
     for (column, starts), pointers in groups.items():
         if len(pointers) > len(starts):

@@ -114,7 +114,7 @@ class Source:
             moment = moment_of(value, kind)
             if moment is not None:
                 found = self._find_moment(moment, value)
-                return found if isinstance(found, Miss) else Places(found)
+                return found if isinstance(found, Miss) else Places.of(found)
         return self._find_text(value)
 
     @cached_property
@@ -141,7 +141,7 @@ class Source:
         wanted = value.strip()
         as_is = self._phrases.find_as_is(wanted) if wanted else None
         if as_is is not None:
-            return Places.alike(*as_is, "exact")
+            return Places(*as_is, "exact")
         needle = fold_phrase(value)
         if not needle:
             return Miss(code="empty_string", reason="is empty, which states nothing; use null")
@@ -162,13 +162,13 @@ class Source:
         if not spans:
             return None
         starts, ends = [span[0] for span in spans], [span[1] for span in spans]
-        return Places.alike(starts, ends, "exact" if exact else "normalised")
+        return Places(starts, ends, "exact" if exact else "normalised")
 
     def _find_number(self, number: Decimal) -> Places | Miss | _InUnits:
         spelled = str(number)
         bare = self._numbers.find_bare(number, spelled)
         if bare is not None:
-            return Places.alike(*bare, "exact")
+            return Places(*bare, "exact")
         readings = self._numbers.find(number)
         if readings:
             if any(reading.unit for reading in readings):
@@ -178,7 +178,9 @@ class Source:
             part = "the number is part of a date"
             years = self._dates.years(int(number))
             if years:
-                return Places([Place(*year, "exact", part, "ambiguous_number") for year in years])
+                return Places.of(
+                    [Place(*year, "exact", part, "ambiguous_number") for year in years]
+                )
         return Miss()
 
     def _number_places(
@@ -192,7 +194,7 @@ class Source:
             code = "unit_mismatch" if mismatch else "ambiguous_number" if doubt else ""
             grade = "exact" if text[start:end] == spelled else "normalised"
             found.append(_new(Place, (start, end, grade, doubt, code)))
-        return Places(found)
+        return Places.of(found)
 
     def _find_moment(self, moment: date | datetime | time, spelled: str) -> Sequence[Place] | Miss:
         if isinstance(moment, datetime):

@@ -261,7 +261,7 @@ def _after_letters(text: str, start: int) -> Before | None:
 
 
 def _signed(text: str, start: int, *, point: bool) -> Before:
-    match = _BEFORE.search(text, max(0, start - _WINDOW), start)
+    match = _BEFORE.search(text, max(0, start - _REACH), start)
     if match is None:  # pragma: no cover - every part of the pattern is optional
         return Before(start=start, digits=start, point=point)
     currency = match["currency"] is not None

@@ -47,7 +47,7 @@ def test_overlapping_places_have_no_distance() -> None:
     text = "a b"
     whole = Place(start=0, end=3, grade="exact")
     first, second = Place(start=0, end=1, grade="exact"), Place(start=2, end=3, grade="exact")
-    chosen = choose({"/x": Places([whole]), "/y": Places([first, second])}, text)
+    chosen = choose({"/x": Places.of([whole]), "/y": Places.of([first, second])}, text)
     assert chosen == [0, 0]
 
 
@@ -99,11 +99,9 @@ def test_the_quick_choice_is_the_one_by_definition(
     options: list[list[tuple[int, int]]], alike: bool
 ) -> None:
     places = {
-        f"/row/{at}": Places.alike(
-            [span[0] for span in spans], [span[1] for span in spans], "exact"
-        )
+        f"/row/{at}": Places([span[0] for span in spans], [span[1] for span in spans], "exact")
         if alike
-        else Places([Place(start, end, "exact") for start, end in spans])
+        else Places.of([Place(start, end, "exact") for start, end in spans])
         for at, spans in enumerate(options)
     }
     chosen = choose(places, _TEXT)
@@ -117,9 +115,9 @@ def test_the_quick_choice_is_the_one_by_definition(
 def test_places_in_rows_are_told_apart_by_their_lines() -> None:
     starts = [5 + 30 * row for row in range(20)]
     text = "".join(f"Item {row:<10}4.20 piece    \n" for row in range(20))
-    names = {f"/{row}/name": Places.alike([30 * row], [30 * row + 4], "exact") for row in range(20)}
+    names = {f"/{row}/name": Places([30 * row], [30 * row + 4], "exact") for row in range(20)}
     prices = {
-        f"/{row}/price": Places.alike(starts, [start + 2 for start in starts], "exact")
+        f"/{row}/price": Places(starts, [start + 2 for start in starts], "exact")
         for row in range(20)
     }
     chosen = choose({**names, **prices}, text)
