@@ -17,7 +17,7 @@ import pydantic_core
 from extractkit.messages import ModelResponse, RawToolCall, StopReason, Usage
 from extractkit.paths import JsonObject, JsonValue, is_object
 from extractkit.providers._errors import from_event
-from extractkit.providers._wire import malformed
+from extractkit.providers._wire import CUT, malformed
 
 __all__ = [
     "Block",
@@ -174,7 +174,7 @@ def _stop(reason: JsonValue, is_whole: bool) -> tuple[StopReason, str]:
     if reason is not None and not isinstance(reason, str):
         raise malformed(f"stop_reason is of type {type(reason).__name__}, not a text")
     if not is_whole and reason != "refusal":  # what was refused stays refused
-        return StopReason.LENGTH, "the stream ended without its last event"
+        return StopReason.LENGTH, CUT
     if reason is None:
         return StopReason.LENGTH, "ended without stop reason"
     return _STOPS.get(reason, StopReason.UNKNOWN), reason

@@ -60,6 +60,8 @@ _ADVICE: Final[Mapping[type[ProviderError], str]] = {
     RequestTimeoutError: "ask again, or allow more time",
 }
 
+_SPENT: Final = "what the account may spend is spent; raise its limit, or pay, before asking again"
+
 _WORDS: Final[Mapping[str, int]] = {
     # A failure that is told inside a stream has no status; its word says which it would be.
     "authentication_error": 401,
@@ -215,7 +217,7 @@ def _build(status: int, report: Report, *, said: str = "") -> ProviderError:
     error = kind(
         f"the provider {'failed' if status >= 500 else 'refused'} {said or f'with HTTP {status}'}"
         f"{f' ({label})' if label else ''}: {redact(report.message) or 'no message'}; "
-        f"{_ADVICE[kind]}"
+        f"{_SPENT if _is_without_money(report) else _ADVICE[kind]}"
     )
     if status in {400, 403, 404, 422}:
         error.parameter = refused_parameter(report.param, report.code, report.message)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Set
 from typing import Any, Final, Protocol
 
 from pydantic_core import from_json
@@ -28,14 +28,19 @@ from extractkit.paths import JsonValue
 from extractkit.providers._errors import from_exception, from_key_function, is_of_another_loop
 from extractkit.providers._reports import beginning, hiding, request_id_of, without_secrets
 from extractkit.providers._sse import EventDecoder
-from extractkit.providers._wire import HttpRequest, Wire
+from extractkit.providers._wire import CUT, HttpRequest, Wire
 
-__all__ = ["MOST_BYTES", "Budget", "Exchange"]
+__all__ = ["MOST_BYTES", "UNASKED", "Budget", "Exchange", "without_unasked"]
+
+UNASKED: Final = frozenset({"store", "stream_options"})
+"""Members of a body that nobody asked for, so that a server which refuses them goes without."""
 
 MOST_BYTES: Final = 64 * 1024 * 1024
 """How long an answer may be, decoded from its content encoding."""
 
 _EARLY_S: Final = 0.01  # a wait of the operating system may end this much before its time
+
+_AHEAD_S: Final = 0.05
 
 
 class Budget:
@@ -57,6 +62,11 @@ class Budget:
     def left(self) -> float | None:
         """Return the seconds that are left, at least 0; None where there is no end."""
         return None if self.end is None else max(0.0, self.end - time.monotonic())
+
+    def wait(self) -> float | None:
+        """Return how long an asynchronous wait may be, that is to end before its caller's does."""
+        left = self.left()
+        return None if left is None else left - min(_AHEAD_S, left / 10)
 
     def is_over(self) -> bool:
         """Whether the time has ended."""
@@ -154,6 +164,7 @@ class Exchange:
         model: The model's name, for errors.
         facts: What the answer's details are to say of where it came from.
         secrets: What must stand in no message.
+        unasked: Members of the body that may be left out where the server refuses them.
     """
 
     def __init__(
@@ -168,6 +179,7 @@ class Exchange:
         model: str,
         facts: Mapping[str, Any],
         secrets: tuple[str, ...],
+        unasked: Set[str] = frozenset(),
     ) -> None:
         self.budget = budget
         self._request = request
@@ -178,6 +190,7 @@ class Exchange:
         self._model = model
         self._facts = facts
         self._secrets = secrets
+        self._unasked = unasked
         self._sink: _Sink = _Document(wire, {})
         self._request_id = ""
         self._bytes = 0
@@ -254,16 +267,36 @@ class Exchange:
             return self._count(self._sink.end())
 
     def answer(self) -> ModelResponse:
-        """Return the whole answer."""
-        with self.translated(), hiding(self._secrets):
-            return self._named(self._sink.answer())
+        """Return the whole answer, or what came of it in time.
 
-    def salvage(self, error: ProviderError) -> ModelResponse:
+        Raises:
+            ProviderError: If what came is none.
+            DeadlineExceededError: If the time ended before any of it had come.
+        """
+        with self.translated(), hiding(self._secrets):
+            response = self._named(self._sink.answer())
+        # A connection that is shut down at the end of the time looks like one that has ended.
+        return self._late(response) if self.budget.is_over() else response
+
+    def _late(self, response: ModelResponse) -> ModelResponse:
+        if response.stop_detail != CUT or response.stop is not StopReason.LENGTH:
+            return response
+        if not self._characters:
+            raise self.budget.expired()
+        told = f"timeout_s ended after {self._characters} characters"
+        return dataclasses.replace(response, stop_detail=told)
+
+    def salvage(self, error: ProviderError | DeadlineExceededError) -> ModelResponse:
         """Return what had come before `error`; raise it if that is nothing.
 
         Raises:
             ProviderError: `error`, where no character of the answer had come.
+            DeadlineExceededError: The same, where that is `error`.
         """
+        if isinstance(error, DeadlineExceededError):
+            if not self._characters:
+                raise error
+            return self._late(self.answer())
         if self._filtered is not None:
             return self._named(
                 ModelResponse(
@@ -282,6 +315,26 @@ class Exchange:
         if response.stop is StopReason.STOP:  # the end had come, only its last words had not
             return response
         return dataclasses.replace(response, stop=StopReason.LENGTH, stop_detail=broke)
+
+    def without_refused(self, error: ProviderError) -> Exchange | None:
+        """Return the same exchange without what `error` refuses; None where the caller wants it.
+
+        That is what is sent without having been asked for; the answer's details name it.
+        """
+        name = error.parameter
+        if name not in self._unasked or name not in self._post.body or self._characters:
+            return None
+        return Exchange(
+            request=self._request,
+            post=without_unasked(self._post, {name}),
+            wire=self._wire,
+            stream=self._stream,
+            budget=self.budget,
+            provider=self._provider,
+            model=self._model,
+            facts={**self._facts, "left_out": [name]},
+            secrets=self._secrets,
+        )
 
     @contextlib.contextmanager
     def translated(self) -> Generator[None, None, None]:
@@ -356,6 +409,12 @@ class Exchange:
             ),
             details=without_secrets({**response.details, **self._facts}, self._secrets),
         )
+
+
+def without_unasked(post: HttpRequest, names: Set[str]) -> HttpRequest:
+    """Return `post` without those of its members."""
+    body = {name: value for name, value in post.body.items() if name not in names}
+    return dataclasses.replace(post, body=body)
 
 
 def _at_most(own: Any, left: float) -> Any:

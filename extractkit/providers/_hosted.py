@@ -31,7 +31,7 @@ from extractkit.providers._arguments import (
     url_in,
 )
 from extractkit.providers._clients import OwnClients, Sdk, check_client, is_async
-from extractkit.providers._exchange import Budget, Exchange
+from extractkit.providers._exchange import UNASKED, Budget, Exchange
 from extractkit.providers._transport import arun, run
 from extractkit.providers._wire import HttpRequest, Wire
 from extractkit.providers.capabilities import Api, capabilities_of
@@ -77,6 +77,10 @@ class Hosted:
     Constructing one is cheap: the SDK is imported, and a client made, with the first request. The
     caller's own client is used as it is; it is never closed or changed, and its retries are
     switched off for each request, because the engine retries.
+
+    A call is one request; it is two where the server refuses "store" or "stream_options", which are
+    sent without having been asked for: the second one goes without, and the answer's details say
+    so under "left_out". Of an answer that is streamed, what came in time is the answer, cut.
 
     Thread-safe, and usable from several event loops and after a fork, as far as the caller's own
     client is. Pickling keeps everything but keys and clients, and refuses where one was given.
@@ -205,7 +209,7 @@ class Hosted:
             UnsupportedError: If the request has what the API has no place for.
             MissingDependencyError: If the SDK is missing or too old.
             ProviderError: If the provider could not be asked, or its reply is broken.
-            DeadlineExceededError: If `timeout_s` ran out.
+            DeadlineExceededError: If `timeout_s` ran out before any text had come.
         """
         exchange = self._exchange(request, timeout_s, stream=self._streaming)
         answer: ModelResponse | None = None
@@ -223,7 +227,7 @@ class Hosted:
             UnsupportedError: If the request has what the API has no place for.
             MissingDependencyError: If the SDK is missing or too old.
             ProviderError: If the provider could not be asked, or its reply is broken.
-            DeadlineExceededError: If `timeout_s` ran out.
+            DeadlineExceededError: If `timeout_s` ran out before any text had come.
         """
         exchange = self._exchange(request, timeout_s, stream=self._streaming)
         answer: ModelResponse | None = None
@@ -256,7 +260,7 @@ class Hosted:
             UnsupportedError: If the request has what the API has no place for.
             MissingDependencyError: If the SDK is missing or too old.
             ProviderError: If the provider failed before any text had come.
-            DeadlineExceededError: If `timeout_s` ran out.
+            DeadlineExceededError: If `timeout_s` ran out before any text had come.
         """
         exchange = self._exchange(request, timeout_s, stream=True)
         async for delta in arun(await self._async_client(), exchange):
@@ -293,6 +297,7 @@ class Hosted:
             model=self._model,
             facts={"base_url": self.base_url, "endpoint": post.path},
             secrets=self._secrets(),
+            unasked=UNASKED - self._extra_body.keys(),
         )
 
     def _wire_for(self, request: ModelRequest) -> Wire:

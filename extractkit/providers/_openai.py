@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterable
-from typing import Final
 
 from pydantic_core import from_json
 
@@ -26,7 +25,7 @@ from extractkit.messages import (
 from extractkit.paths import JsonObject, JsonValue, is_array, is_object
 from extractkit.providers._errors import from_event
 from extractkit.providers._reports import beginning
-from extractkit.providers._wire import ServerEvent, malformed
+from extractkit.providers._wire import CUT, ServerEvent, malformed
 
 __all__ = [
     "CUT",
@@ -44,9 +43,6 @@ __all__ = [
     "require_sampling",
     "withheld",
 ]
-
-CUT: Final = "the stream ended without its last event"
-"""stop_detail of an answer whose end did not arrive."""
 
 
 def require_sampling(sampling: Sampling, taken: Iterable[str], api: str) -> None:

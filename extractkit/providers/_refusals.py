@@ -20,6 +20,8 @@ _PARAMETERS: Final[tuple[tuple[str, str], ...]] = (
     (r"seed", "seed"),
     (r"output_config\.effort|reasoning(_effort|\.effort)?|thinking|effort", "effort"),
     (r"max_(completion_|output_)?tokens", "max_output_tokens"),
+    (r"store", "store"),
+    (r"stream_options", "stream_options"),
     (
         r"response_format|text(\.format)?|output_(config|format)|tools|tool_choice|format"
         r"|structured_outputs|json_schema|grammar",
@@ -40,6 +42,8 @@ _IN_WORDS = tuple(
         (r"seed", "seed"),
         (r"reasoning[_. ]effort|output_config\.effort|thinking", "effort"),
         (r"max_(?:completion_|output_)?tokens", "max_output_tokens"),
+        (r"(?:['\"`]store['\"`]|store (?:parameter|field)|(?:parameter|field):? store)", "store"),
+        (r"stream_options(?:\.\w+)*", "stream_options"),
         (
             r"response_format(?:\.\w+)*|json_schema|structured[_ -]outputs?|text\.format"
             r"|output_(?:config|format)|tool_choice|strict tools?|tools?"
@@ -70,6 +74,8 @@ _LEADING_PATH = re.compile(r"^([a-z_][\w.\[\]]*): ")  # how Anthropic names a pa
 
 def refused_parameter(param: str, code: str, message: str) -> str | None:
     """Return the field of ModelRequest or Sampling that a provider does not take, else None.
+
+    "store" and "stream_options" are no fields: they are sent without having been asked for.
 
     Args:
         param: The parameter's path that the provider names, may be empty.

@@ -1,33 +1,73 @@
 """Carries an exchange out through a client of an SDK, waiting in one of two ways.
 
 Neighbours: `_exchange` says what is sent and reads what comes; `run` and `arun` differ in nothing
-but how they wait. Retries are the engine's affair: here everything happens once.
+but how they wait. Retries are the engine's affair: here nothing that failed is tried again as it was.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncGenerator, Generator
 from typing import Any, Final
 
-from extractkit.errors import BadRequestError, ConnectError, RequestTimeoutError
+from extractkit.errors import (
+    BadRequestError,
+    ConnectError,
+    DeadlineExceededError,
+    RequestTimeoutError,
+)
 from extractkit.messages import Delta
 from extractkit.providers._bounded import ending_at
-from extractkit.providers._exchange import Exchange
+from extractkit.providers._exchange import Budget, Exchange
 from extractkit.providers._watchdog import Watch
 
 __all__ = ["arun", "run"]
 
-_BROKEN: Final = (ConnectError, RequestTimeoutError, BadRequestError)
+_BROKEN: Final = (ConnectError, RequestTimeoutError, BadRequestError, DeadlineExceededError)
 
 
 def run(client: Any, exchange: Exchange) -> Generator[Delta, None, None]:
     """Carry `exchange` out through a synchronous client; the last Delta has the whole answer.
 
+    It is carried out once more where the server refuses what nobody asked for, without that.
+
     Raises:
         ProviderError: If the provider could not be asked, or its reply is broken.
-        DeadlineExceededError: If the time ended.
+        DeadlineExceededError: If the time ended before any of the answer had come.
     """
+    try:
+        yield from _run_once(client, exchange)
+    except BadRequestError as error:
+        again = exchange.without_refused(error)
+        if again is None:
+            raise
+        yield from _run_once(client, again)
+
+
+async def arun(client: Any, exchange: Exchange) -> AsyncGenerator[Delta, None]:
+    """Carry `exchange` out through an asynchronous client; the last Delta has the whole answer.
+
+    It is carried out once more where the server refuses what nobody asked for, without that.
+
+    Raises:
+        ProviderError: If the provider could not be asked, or its reply is broken.
+        DeadlineExceededError: If the time ended before any of the answer had come.
+    """
+    try:
+        async with contextlib.aclosing(_arun_once(client, exchange)) as deltas:
+            async for delta in deltas:
+                yield delta
+    except BadRequestError as error:
+        again = exchange.without_refused(error)
+        if again is None:
+            raise
+        async with contextlib.aclosing(_arun_once(client, again)) as deltas:
+            async for delta in deltas:
+                yield delta
+
+
+def _run_once(client: Any, exchange: Exchange) -> Generator[Delta, None, None]:
     watch = Watch(exchange.budget.end)
     try:
         with exchange.translated():
@@ -52,23 +92,17 @@ def run(client: Any, exchange: Exchange) -> Generator[Delta, None, None]:
     yield Delta(text=rest, response=answer)
 
 
-async def arun(client: Any, exchange: Exchange) -> AsyncGenerator[Delta, None]:
-    """Carry `exchange` out through an asynchronous client; the last Delta has the whole answer.
-
-    Raises:
-        ProviderError: If the provider could not be asked, or its reply is broken.
-        DeadlineExceededError: If the time ended.
-    """
+async def _arun_once(client: Any, exchange: Exchange) -> AsyncGenerator[Delta, None]:
     budget = exchange.budget
     try:
         with exchange.translated():
-            async with asyncio.timeout(budget.left()):
+            async with _within(budget):
                 response = await client.post(**exchange.arguments(client))
             try:
                 exchange.opened(response)
                 chunks = response.aiter_bytes()
                 while True:
-                    async with asyncio.timeout(budget.left()):
+                    async with _within(budget):
                         chunk: bytes | None = await anext(chunks, None)
                     if chunk is None:
                         break
@@ -83,3 +117,16 @@ async def arun(client: Any, exchange: Exchange) -> AsyncGenerator[Delta, None]:
     else:
         answer = exchange.answer()
     yield Delta(text=rest, response=answer)
+
+
+@contextlib.asynccontextmanager
+async def _within(budget: Budget) -> AsyncGenerator[None, None]:
+    """Within the block, what is awaited ends with the time of its call."""
+    limit = asyncio.timeout(budget.wait())
+    try:
+        async with limit:
+            yield
+    except TimeoutError as error:
+        if limit.expired():
+            raise budget.expired() from error
+        raise

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from extractkit.errors import MalformedResponseError
 from extractkit.messages import ModelRequest, ModelResponse
 from extractkit.paths import JsonObject
 
-__all__ = ["HttpRequest", "ServerEvent", "StreamDecoder", "Wire", "decode_events"]
+__all__ = ["CUT", "HttpRequest", "ServerEvent", "StreamDecoder", "Wire", "decode_events"]
+
+CUT: Final = "the stream ended without its last event"
+"""stop_detail of an answer whose end did not arrive."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

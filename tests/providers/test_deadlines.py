@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from extractkit import Retry, Status, aextract
+from extractkit import ExtractionResult, Retry, Status, aextract
 from extractkit.errors import DeadlineExceededError, RateLimitError
 from tests.providers.network import EVERY_WAY, ONE_WAY_PER_SDK, Site, Way, clean
 from tests.providers.stage import TEXT, Box
@@ -47,12 +47,53 @@ def test_a_slow_answer_ends_at_the_deadline(server: Site, way: Way, kind: str) -
     server.warm(way)
     server.play(_slow(way, kind))
     asked = server.ask(way, timeout_s=_LIMIT_S, retry=Retry(answers=5, transport=5))
-    assert isinstance(asked.error, DeadlineExceededError), asked
-    assert asked.error.timeout_s == _LIMIT_S
+    if asked.result is not None:
+        assert (kind, way.path.mode) == ("a body that stops", "stream")
+        _is_what_came(asked.result)
+    else:
+        assert isinstance(asked.error, DeadlineExceededError), asked
+        assert asked.error.timeout_s == _LIMIT_S
     assert asked.seconds <= _LIMIT_S + _GRACE_S
     assert len(server.requests) == 1
     server.settle()
     assert server.requests[0].left, "the connection was left open"
+
+
+def _is_what_came(result: ExtractionResult[Box]) -> None:
+    assert result.status is Status.TRUNCATED
+    assert len(result.attempts) == 1
+    assert result.raw is not None
+    assert result.raw.text
+    told = f"timeout_s ended after {len(result.raw.text)} characters"
+    assert (result.raw.stop_detail, result.raw.broken) == (told, "")
+    assert told in result.findings[0].message
+
+
+@pytest.mark.parametrize("framing", ["chunked", "until_close"])
+@pytest.mark.parametrize("way", [w for w in EVERY_WAY if w.path.mode == "stream"], ids=str)
+def test_what_came_of_a_stream_in_time_is_kept(server: Site, way: Way, framing: Any) -> None:
+    """Without a length, a connection that is shut at the deadline looks like one that ended."""
+    server.warm(way)
+    reply = clean(way)
+    half = reply.body.index(b"Ida") + 60
+    server.play(reply.but(cuts=(half,), pause_s=30, framing=framing))
+    asked = server.ask(way, timeout_s=0.8, retry=Retry(answers=5, transport=5))
+    assert asked.result is not None, asked.error
+    _is_what_came(asked.result)
+    assert asked.seconds <= 0.8 + _GRACE_S
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("framing", ["chunked", "until_close"])
+@pytest.mark.parametrize("way", [w for w in EVERY_WAY if w.path.mode == "stream"], ids=str)
+def test_a_stream_without_text_in_time_is_no_answer(server: Site, way: Way, framing: Any) -> None:
+    server.warm(way)
+    reply = clean(way)
+    first = reply.body.index(b"\n\n") + 2 if way.path.provider != "OpenAIChat" else 5
+    server.play(reply.but(cuts=(first,), pause_s=30, framing=framing))
+    asked = server.ask(way, timeout_s=_LIMIT_S)
+    assert isinstance(asked.error, DeadlineExceededError), asked
+    assert asked.seconds <= _LIMIT_S + _GRACE_S
 
 
 @pytest.mark.parametrize("way", [w for w in EVERY_WAY if w.path.mode == "stream"], ids=str)

@@ -1,0 +1,93 @@
+"""What is sent without having been asked for is left out where a server refuses it, and named."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from extractkit.errors import BadRequestError, ExtractkitError, RateLimitError
+from extractkit.messages import Message, ModelRequest, ModelResponse
+from extractkit.providers import Compatible, OpenAIResponses
+from tests.providers.network import Site
+from tests.providers.stage import KEY
+from tests.server.answers import Answer
+from tests.server.endings import WHOLE, reply_of
+from tests.server.script import Recorded, Reply, error_reply
+
+ASKED = ModelRequest(messages=(Message(role="user", content="x"),), top_logprobs=None)
+_both = pytest.mark.parametrize("driver", ["sync", "async"])
+
+
+def _refusing(name: str, whole: Reply, refusal: Reply | None = None) -> Any:
+    said = f"Unsupported parameter: '{name}' is not supported here."
+    told = refusal or error_reply(400, code="unsupported_parameter", param=name, message=said)
+
+    def script(request: Recorded) -> Reply:
+        return told if name in request.body else whole
+
+    return script
+
+
+def _ask(provider: Any, driver: str) -> ModelResponse:
+    try:
+        if driver == "sync":
+            answer: ModelResponse = provider.complete(ASKED, timeout_s=10)
+            return answer
+        return asyncio.run(provider.acomplete(ASKED, timeout_s=10))
+    finally:
+        provider.close()
+
+
+@_both
+def test_store_is_left_out_where_it_is_refused(server: Site, driver: str) -> None:
+    server.play_by(_refusing("store", reply_of(Answer(text=WHOLE), "responses", "plain")))
+    provider = OpenAIResponses("m", base_url=server.openai_url, api_key=KEY)
+    answer = _ask(provider, driver)
+    assert (answer.text, answer.details["left_out"]) == (WHOLE, ["store"])
+    first, second = server.requests
+    assert first.body.pop("store") is False
+    assert second.body == first.body
+
+
+@pytest.mark.parametrize("said", ["extra fields: 'stream_options' not permitted", None])
+@_both
+def test_stream_options_are_left_out_where_they_are_refused(
+    server: Site, driver: str, said: str | None
+) -> None:
+    whole = reply_of(Answer(text=WHOLE), "chat", "stream")
+    refusal = None if said is None else error_reply(422, message=said)
+    server.play_by(_refusing("stream_options", whole, refusal))
+    answer = _ask(Compatible("m", base_url=server.openai_url, streaming=True), driver)
+    assert (answer.text, answer.details["left_out"]) == (WHOLE, ["stream_options"])
+    assert len(server.requests) == 2
+
+
+@_both
+def test_what_the_caller_asks_for_is_never_left_out(server: Site, driver: str) -> None:
+    server.play_by(_refusing("store", reply_of(Answer(text=WHOLE), "responses", "plain")))
+    extra = {"store": False}
+    provider = OpenAIResponses("m", base_url=server.openai_url, api_key=KEY, extra_body=extra)
+    with pytest.raises(BadRequestError, match="store"):
+        _ask(provider, driver)
+    assert len(server.requests) == 1
+
+
+@_both
+def test_a_server_that_refuses_in_every_case_is_asked_twice(server: Site, driver: str) -> None:
+    def script(_: Recorded) -> Reply:
+        return error_reply(400, code="unsupported_parameter", param="store", message="no store")
+
+    server.play_by(script)
+    with pytest.raises(BadRequestError, match="no store"):
+        _ask(OpenAIResponses("m", base_url=server.openai_url, api_key=KEY), driver)
+    assert len(server.requests) == 2
+
+
+def test_an_account_that_is_spent_is_not_told_to_wait(server: Site) -> None:
+    server.play(error_reply(429, kind="insufficient_quota", code="insufficient_quota"))
+    with pytest.raises(ExtractkitError, match="is spent; raise its limit") as found:
+        _ask(OpenAIResponses("m", base_url=server.openai_url, api_key=KEY), "sync")
+    assert isinstance(found.value, RateLimitError)
+    assert "wait" not in found.value.message
