@@ -7,6 +7,7 @@ of it is made. The caller's own client is never closed or changed.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import importlib
 import os
@@ -23,8 +24,17 @@ from extractkit.errors import AuthenticationError, MissingDependencyError, Usage
 from extractkit.providers._arguments import fault_of_key
 from extractkit.providers._bounded import bound, cutting, cutting_async
 from extractkit.providers._errors import from_exception
+from extractkit.providers._exchange import Budget
 
-__all__ = ["ANTHROPIC_SDK", "OPENAI_SDK", "OwnClients", "Sdk", "check_client", "is_async"]
+__all__ = [
+    "ANTHROPIC_SDK",
+    "OPENAI_SDK",
+    "OwnClients",
+    "Sdk",
+    "Target",
+    "check_client",
+    "is_async",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,16 +136,28 @@ def is_async(client: Any) -> bool:
     return any(cls.__name__ == "AsyncAPIClient" for cls in type(client).__mro__)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where a request goes now; the environment, which says so, may say something else later.
+
+    Attributes:
+        url: The base URL.
+        key_variables: The environment variables that a key for it is read from, first one first.
+    """
+
+    url: str
+    key_variables: tuple[str, ...]
+
+
 class OwnClients:
     """Clients that are made when first needed: one per process, and one per event loop.
 
-    Thread-safe. After a fork the child makes its own: connections cannot be shared.
+    Thread-safe. After a fork the child makes its own: connections cannot be shared. Where address
+    or key have changed since, clients are made anew; the old ones serve what they have begun.
 
     Args:
         sdk: Whose clients.
-        base_url: Where to, or None for what the SDK reads from the environment.
         api_key: The key, or None for what is read from the environment.
-        key_variables: The variables that a key is read from, first one first.
         fallback_key: What is sent where no key is found; None makes that an error.
     """
 
@@ -143,69 +165,79 @@ class OwnClients:
         self,
         sdk: Sdk,
         *,
-        base_url: str | None,
         api_key: str | None,
-        key_variables: tuple[str, ...],
         fallback_key: str | None = None,
     ) -> None:
         self._sdk = sdk
-        self._base_url = base_url
         self._api_key = api_key
-        self._key_variables = key_variables
         self._fallback_key = fallback_key
         self._start_empty()
 
     def _start_empty(self) -> None:
         self._lock = threading.Lock()
         self._process = os.getpid()
+        self._made_for: tuple[str, str | None] | None = None
+        self._retired: list[tuple[Any, _ByLoop]] = []
         self._sync: Any = None
         self._by_loop: _ByLoop = weakref.WeakKeyDictionary()
 
-    def key(self) -> str | None:
-        """Return the key that is sent, as far as it is known here."""
+    def key(self, target: Target) -> str | None:
+        """Return the key that is sent to `target`, as far as it is known here."""
         found = self._api_key or next(
-            (os.environ[name] for name in self._key_variables if os.environ.get(name)), None
+            (os.environ[name] for name in target.key_variables if os.environ.get(name)), None
         )
         return found or self._fallback_key
 
-    def sync(self) -> Any:
-        """Return the synchronous client of this process.
+    def sync(self, target: Target, budget: Budget) -> Any:
+        """Return the synchronous client of this process for `target`.
 
         Raises:
             AuthenticationError: If there is no key.
             MissingDependencyError: If the SDK is missing or too old.
+            DeadlineExceededError: If the SDK could not be loaded in time.
         """
         self._leave_parent()
+        self._require_key(target)
+        thread = _loading(self._sdk)
+        if thread is not None:
+            thread.join(budget.left())
+            if thread.is_alive():
+                raise budget.expired()
         with self._lock:
+            self._leave_others(target)
             if self._sync is None:
                 http = self._http("DefaultHttpxClient", cutting)
                 bound(http)
-                self._sync = self._make(self._sdk.sync, http)
+                self._sync = self._make(self._sdk.sync, http, target)
                 # Dropped without close(), at the latest at the end of the process, this must not
                 # leave its connections open.
                 weakref.finalize(self, _close_here, http, self._process)
             return self._sync
 
-    async def for_loop(self) -> Any:
-        """Return the asynchronous client of the running event loop.
+    async def for_loop(self, target: Target, budget: Budget) -> Any:
+        """Return the asynchronous client of the running event loop for `target`.
 
         Raises:
             AuthenticationError: If there is no key.
             MissingDependencyError: If the SDK is missing or too old.
+            DeadlineExceededError: If the SDK could not be loaded in time.
         """
         self._leave_parent()
+        self._require_key(target)
         loop = asyncio.get_running_loop()
-        if self._sdk.package not in sys.modules:
-            self._require_key()
-            # This takes long enough to be felt by everything else in the loop.
-            await asyncio.to_thread(_load_whole, self._sdk)
+        thread = _loading(self._sdk)
+        while thread is not None and thread.is_alive():
+            if budget.wait() == 0:
+                raise budget.expired()
+            await asyncio.sleep(_LOOK_EVERY_S)
         with self._lock:
+            self._leave_others(target)
             if loop in self._by_loop:
                 return self._by_loop[loop][0]
             for other in [other for other in self._by_loop if other.is_closed()]:
                 del self._by_loop[other]
             http = self._http("DefaultAsyncHttpxClient", cutting_async)
-            client = self._make(self._sdk.other, http)
+            client = self._make(self._sdk.other, http, target)
             keeper = _keep_open(client, loop, weakref.ref(self._by_loop))
             self._by_loop[loop] = (client, keeper)
         # Begun, the generator is the loop's to end, which asyncio.run and its like do.
@@ -216,10 +248,13 @@ class OwnClients:
         """Close all of them; those of an event loop when that loop runs next."""
         self._leave_parent()
         with self._lock:
-            client, self._sync = self._sync, None
+            clients = [self._sync, *(client for client, _ in self._retired)]
+            self._sync = None
+            self._retired = []
             self._by_loop = weakref.WeakKeyDictionary()
-        if client is not None:
-            client.close()
+        for client in clients:
+            if client is not None:
+                client.close()
 
     async def aclose(self) -> None:
         """Close all of them, that of the running event loop before this returns."""
@@ -237,8 +272,17 @@ class OwnClients:
         _of_parents.append((self._sync, self._by_loop))
         self._start_empty()
 
+    def _leave_others(self, target: Target) -> None:
+        """Begin anew where the clients that there are ask somewhere else, or with another key."""
+        wanted = (target.url, self.key(target))
+        if self._made_for not in (None, wanted):
+            # Kept open until `close`: calls may be under way.
+            self._retired.append((self._sync, self._by_loop))
+            self._sync = None
+            self._by_loop = weakref.WeakKeyDictionary()
+        self._made_for = wanted
+
     def _http(self, name: str, hook: Any) -> Any:
-        self._require_key()
         module = load(self._sdk)
         import httpx2
 
@@ -247,12 +291,13 @@ class OwnClients:
         hooks = {"response": [hook]}
         return getattr(module, name)(limits=limits, verify=_trust(), event_hooks=hooks)
 
-    def _make(self, name: str, http: Any) -> Any:
+    def _make(self, name: str, http: Any, target: Target) -> Any:
         options: dict[str, Any] = {"max_retries": 0, "http_client": http}
-        if self._base_url is not None:
-            options["base_url"] = self._base_url
+        if target.url != self._sdk.base_url:
+            options["base_url"] = target.url
         # Without one the SDK looks at the environment, and Anthropic's at profiles on disk too.
-        key = self._api_key or (self.key() if self._is_ours() else None)
+        is_ours = target.key_variables != self._sdk.key_variables
+        key = self._api_key or (self.key(target) if is_ours else None)
         if key is not None:
             options["api_key"] = key
         try:
@@ -260,29 +305,25 @@ class OwnClients:
         except _sdk_errors(self._sdk) as error:
             raise from_exception(error) or error from error
 
-    def _is_ours(self) -> bool:
-        """Whether the key comes from places that the SDK does not know."""
-        return self._key_variables != self._sdk.key_variables
-
-    def _require_key(self) -> None:
-        key = self.key()
+    def _require_key(self, target: Target) -> None:
+        key = self.key(target)
         if key is not None:
-            self._require_sendable(key)
+            self._require_sendable(key, target)
             return
         if self._sdk is ANTHROPIC_SDK and _has_profile():
             return
         raise AuthenticationError(
-            f"there is no key for {self._sdk.package}: set {self._key_variables[0]}, or give "
+            f"there is no key for {self._sdk.package}: set {target.key_variables[0]}, or give "
             "api_key=... or client=...",
             provider=self._sdk.package,
         )
 
-    def _require_sendable(self, key: str) -> None:
+    def _require_sendable(self, key: str, target: Target) -> None:
         """Return if a header can hold `key`: one that was given is checked, one found is not."""
         fault = fault_of_key(key)
         if not fault:
             return
-        name = next((name for name in self._key_variables if os.environ.get(name) == key), "")
+        name = next((name for name in target.key_variables if os.environ.get(name) == key), "")
         raise AuthenticationError(
             f"the environment variable {name}: {fault}", provider=self._sdk.package
         )
@@ -316,9 +357,47 @@ def _trust() -> Any:
     return httpx2.create_ssl_context()
 
 
+_LOOK_EVERY_S: Final = 0.005
+
+_loads: dict[str, threading.Thread] = {}
+_loads_lock = threading.Lock()
+
+
+def _loading(sdk: Sdk) -> threading.Thread | None:
+    """Return the thread that loads `sdk`, which may have ended; None where it is loaded.
+
+    It takes seconds at times, and an import cannot be left: a call whose time ends before leaves
+    the thread to it, and the next call finds the SDK loaded.
+    """
+    with _loads_lock:
+        thread = _loads.get(sdk.package)
+        if thread is None and sdk.package in sys.modules:
+            return None
+        if thread is None or not thread.is_alive():
+            if sdk.package in sys.modules:
+                return None
+            thread = threading.Thread(target=_load_whole, args=(sdk,), daemon=True)
+            _loads[sdk.package] = thread
+            thread.start()
+        return thread
+
+
 def _load_whole(sdk: Sdk) -> None:
-    load(sdk)
-    _trust()
+    # What is missing is said by the call that needs it.
+    with contextlib.suppress(ImportError):
+        load(sdk)
+        _trust()
+
+
+def _forget_loads() -> None:
+    """A forked child has no thread of its parent's, and the lock may be held for ever."""
+    global _loads_lock
+    _loads_lock = threading.Lock()
+    _loads.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_loads)
 
 
 def _sdk_errors(sdk: Sdk) -> type[Exception]:

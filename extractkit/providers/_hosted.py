@@ -30,7 +30,7 @@ from extractkit.providers._arguments import (
     shown,
     url_in,
 )
-from extractkit.providers._clients import OwnClients, Sdk, check_client, is_async
+from extractkit.providers._clients import OwnClients, Sdk, Target, check_client, is_async
 from extractkit.providers._exchange import UNASKED, Budget, Exchange
 from extractkit.providers._transport import arun, run
 from extractkit.providers._wire import HttpRequest, Wire
@@ -130,12 +130,11 @@ class Hosted:
         self._extra_headers = require_headers(owner, extra_headers)
         self._closed = False
         self._client_url: str | None = None
-        self._own = self._make_own(base_url, api_key)
-        self._table: Capabilities | None = None
+        self._own = self._make_own(api_key)
+        self._table: tuple[str, Capabilities] | None = None
 
-    def _make_own(self, base_url: str | None, api_key: str | None) -> OwnClients:
-        sdk = self._SERVICE.sdk
-        return OwnClients(sdk, base_url=base_url, api_key=api_key, key_variables=sdk.key_variables)
+    def _make_own(self, api_key: str | None) -> OwnClients:
+        return OwnClients(self._SERVICE.sdk, api_key=api_key)
 
     def __repr__(self) -> str:
         where = f", base_url={shown(self._given_url)!r}" if self._given_url else ""
@@ -188,18 +187,19 @@ class Hosted:
     @property
     def capabilities(self) -> Capabilities:
         """What this model can do: what the table says, and what was proved of the server."""
-        if self._table is None:
-            self._table = self._look_up()
+        url = self.base_url  # the environment may say another one than before
+        if self._table is None or self._table[0] != url:
+            self._table = (url, self._look_up(url))
         dialect = "anthropic" if self._SERVICE.api == "anthropic" else "openai-strict"
-        return _verdicts.applied(
-            self._table, self.base_url, self.endpoint, self._model, dialect=dialect
-        )
+        return _verdicts.applied(self._table[1], url, self.endpoint, self._model, dialect=dialect)
 
-    def _look_up(self) -> Capabilities:
+    def _look_up(self, url: str) -> Capabilities:
         service = self._SERVICE
-        host = urlsplit(self.base_url).hostname or ""
-        official = re.fullmatch(service.sdk.official, host) is not None
-        return capabilities_of(service.api, self._model, official=official)
+        return capabilities_of(service.api, self._model, official=self._is_official(url))
+
+    def _is_official(self, url: str) -> bool:
+        """Whether it is the provider itself, or who hosts for it, that is asked at `url`."""
+        return re.fullmatch(self._SERVICE.sdk.official, urlsplit(url).hostname or "") is not None
 
     def complete(self, request: ModelRequest, *, timeout_s: float | None = None) -> ModelResponse:
         """Return the answer to `request`, asked for once.
@@ -213,7 +213,7 @@ class Hosted:
         """
         exchange = self._exchange(request, timeout_s, stream=self._streaming)
         answer: ModelResponse | None = None
-        for delta in run(self._sync_client(), exchange):
+        for delta in run(self._sync_client(exchange.budget), exchange):
             answer = delta.response
         return cast("ModelResponse", answer)
 
@@ -231,7 +231,7 @@ class Hosted:
         """
         exchange = self._exchange(request, timeout_s, stream=self._streaming)
         answer: ModelResponse | None = None
-        async for delta in arun(await self._async_client(), exchange):
+        async for delta in arun(await self._async_client(exchange.budget), exchange):
             answer = delta.response
         return cast("ModelResponse", answer)
 
@@ -248,7 +248,7 @@ class Hosted:
             DeadlineExceededError: While iterating, if `timeout_s` ran out.
         """
         exchange = self._exchange(request, timeout_s, stream=True)
-        return run(self._sync_client(), exchange)
+        return run(self._sync_client(exchange.budget), exchange)
 
     async def astream(
         self, request: ModelRequest, timeout_s: float | None = None
@@ -263,7 +263,7 @@ class Hosted:
             DeadlineExceededError: If `timeout_s` ran out before any text had come.
         """
         exchange = self._exchange(request, timeout_s, stream=True)
-        async for delta in arun(await self._async_client(), exchange):
+        async for delta in arun(await self._async_client(exchange.budget), exchange):
             yield delta
 
     def close(self) -> None:
@@ -314,21 +314,22 @@ class Hosted:
         client: Any = self._client
         found: list[Any] = [*secrets_of(self._extra_headers)]
         if client is None:
-            found += [self._own.key(), password_of(self._own_url())]
+            target = self._target()
+            found += [self._own.key(target), password_of(target.url)]
         else:
             found += [getattr(client, name, None) for name in ("api_key", "auth_token")]
             found.append(password_of(str(client.base_url)))
         texts = {text for text in found if isinstance(text, str) and len(text) >= _LEAST_SECRET}
         return tuple(sorted(texts, key=len, reverse=True))  # a part would leave the rest
 
-    def _sync_client(self) -> Any:
+    def _sync_client(self, budget: Budget) -> Any:
         if self._client is None:
-            return self._own.sync()
+            return self._own.sync(self._target(), budget)
         return self._checked(asynchronous=False)
 
-    async def _async_client(self) -> Any:
+    async def _async_client(self, budget: Budget) -> Any:
         if self._client is None:
-            return await self._own.for_loop()
+            return await self._own.for_loop(self._target(), budget)
         return self._checked(asynchronous=True)
 
     def _checked(self, *, asynchronous: bool) -> Any:
@@ -344,6 +345,9 @@ class Hosted:
         if client.is_closed():
             raise UsageError(f"the {kind} that was given to {self!r} is closed; give an open one")
         return client
+
+    def _target(self) -> Target:
+        return Target(url=self._own_url(), key_variables=self._SERVICE.sdk.key_variables)
 
     def _own_url(self) -> str:
         sdk = self._SERVICE.sdk

@@ -1,7 +1,7 @@
 """Carries an exchange out through a client of an SDK, waiting in one of two ways.
 
 Neighbours: `_exchange` says what is sent and reads what comes; `run` and `arun` differ in nothing
-but how they wait. Retries are the engine's affair: here nothing that failed is tried again as it was.
+but how they wait. Retries are the engine's affair: here nothing is sent twice as it was.
 """
 
 from __future__ import annotations

@@ -245,8 +245,8 @@ class Anthropic(Hosted):
             return tool_wire(request.constraint.name)
         return WIRE
 
-    def _look_up(self) -> Capabilities:
-        table = super()._look_up()
+    def _look_up(self, url: str) -> Capabilities:
+        table = super()._look_up(url)
         if self._strict_tool and table.dialect is not None:
             return replace(table, dialect="anthropic-tool")
         return table

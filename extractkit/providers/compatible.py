@@ -6,6 +6,7 @@ server: many accept a schema and ignore it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
@@ -13,14 +14,14 @@ from typing import Any, Literal
 from extractkit.errors import UsageError
 from extractkit.messages import Capabilities
 from extractkit.providers._arguments import url_in
-from extractkit.providers._clients import OPENAI_SDK, OwnClients
+from extractkit.providers._clients import OPENAI_SDK, OwnClients, Target
 from extractkit.providers._hosted import Hosted, Service
 from extractkit.providers.openai_chat import COMPATIBLE_WIRE
 
 __all__ = ["Compatible"]
 
 _BASE_VARIABLES = ("EXTRACTKIT_BASE_URL", "OPENAI_BASE_URL")
-_KEY_VARIABLES = ("EXTRACTKIT_API_KEY", "OPENAI_API_KEY")
+_KEY_VARIABLES = ("EXTRACTKIT_API_KEY",)
 
 
 class Compatible(Hosted):
@@ -31,7 +32,8 @@ class Compatible(Hosted):
         client: A client of the SDK `openai`; None makes one when needed.
         base_url: Where the server is, such as "http://localhost:11434/v1"; None for the
             environment variables EXTRACTKIT_BASE_URL and OPENAI_BASE_URL, in that order.
-        api_key: The key; None for EXTRACTKIT_API_KEY, OPENAI_API_KEY, or none at all.
+        api_key: The key; None for EXTRACTKIT_API_KEY, or none at all. OPENAI_API_KEY is sent only
+            where the address comes from OPENAI_BASE_URL or is OpenAI's own.
         enforcement: "native" says that this server holds its answers to a schema. None believes
             nothing until `verify_enforcement` has looked.
         streaming: Whether answers are asked for piece by piece.
@@ -79,14 +81,17 @@ class Compatible(Hosted):
         if client is None:
             self._own_url()
 
-    def _make_own(self, base_url: str | None, api_key: str | None) -> OwnClients:
-        return OwnClients(
-            OPENAI_SDK,
-            base_url=base_url or url_in(*_BASE_VARIABLES),
-            api_key=api_key,
-            key_variables=_KEY_VARIABLES,
-            fallback_key="none",
-        )
+    def _make_own(self, api_key: str | None) -> OwnClients:
+        return OwnClients(OPENAI_SDK, api_key=api_key, fallback_key="none")
+
+    def _target(self) -> Target:
+        url = self._own_url()
+        names = _KEY_VARIABLES
+        # OpenAI's key is for OpenAI, and for whoever the caller puts in OpenAI's place.
+        is_in_place = self._given_url is None and not os.environ.get(_BASE_VARIABLES[0])
+        if is_in_place or self._is_official(url):
+            names = (*names, *OPENAI_SDK.key_variables)
+        return Target(url=url, key_variables=names)
 
     def _own_url(self) -> str:
         url = self._given_url or url_in(*_BASE_VARIABLES)
@@ -97,8 +102,8 @@ class Compatible(Hosted):
             )
         return url
 
-    def _look_up(self) -> Capabilities:
-        table = super()._look_up()
+    def _look_up(self, url: str) -> Capabilities:
+        table = super()._look_up(url)
         if self._enforcement is None:
             return table
         return replace(

@@ -11,6 +11,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import time
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -23,6 +24,7 @@ import pytest
 from extractkit.errors import (
     AuthenticationError,
     ConnectError,
+    DeadlineExceededError,
     ExtractkitError,
     MissingDependencyError,
     UnsupportedError,
@@ -37,6 +39,7 @@ from extractkit.providers import (
     _clients,
     _verdicts,
 )
+from extractkit.providers._exchange import Budget
 from tests.server.answers import Answer
 from tests.server.endings import WHOLE, reply_of
 from tests.server.loopback import Loopback
@@ -216,12 +219,21 @@ def test_a_compatible_server_gets_its_own_key_or_a_placeholder(
     server: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def sent(**options: Any) -> str:
-        Compatible("m", base_url=server.openai_url, **options).complete(ASKED)
+        settings: dict[str, Any] = {"base_url": server.openai_url, **options}
+        provider = Compatible("m", **settings)
+        provider.complete(ASKED)
+        provider.close()
         return str(server.requests[-1].headers["authorization"])
 
     assert sent() == "Bearer none"
     monkeypatch.setenv("OPENAI_API_KEY", "sk-second")
-    assert sent() == "Bearer sk-second"
+    assert sent() == "Bearer none", "OpenAI's key is for OpenAI"
+    monkeypatch.setenv("EXTRACTKIT_BASE_URL", server.openai_url)
+    monkeypatch.setenv("OPENAI_BASE_URL", server.openai_url)
+    assert sent() == "Bearer none"
+    assert sent(base_url=None) == "Bearer none", "EXTRACTKIT_BASE_URL says where it is"
+    monkeypatch.delenv("EXTRACTKIT_BASE_URL")
+    assert sent(base_url=None) == "Bearer sk-second"
     monkeypatch.setenv("EXTRACTKIT_API_KEY", "sk-first")
     assert sent() == "Bearer sk-first"
     assert sent(api_key="sk-given") == "Bearer sk-given"
@@ -424,6 +436,73 @@ def test_an_sdk_whose_own_needs_are_missing_says_that(monkeypatch: pytest.Monkey
 # Life of our own clients
 
 
+def _client(provider: Any) -> Any:
+    return provider._own.sync(provider._target(), Budget(None))
+
+
+async def _client_of_loop(provider: Any) -> Any:
+    return await provider._own.for_loop(provider._target(), Budget(None))
+
+
+@pytest.mark.parametrize("driver", ["sync", "async"])
+def test_a_provider_follows_the_environment(
+    server: Loopback, driver: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One provider of a name lives as long as the process."""
+
+    def ask() -> Any:
+        if driver == "sync":
+            return provider.complete(ASKED)
+        return asyncio.run(provider.acomplete(ASKED))
+
+    provider = OpenAIChat("gpt-4.1")
+    assert provider.capabilities.enforcement == "native"
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-first-of-two")
+    with Loopback(reply_of(Answer(text=WHOLE), "chat", "plain")) as other:
+        monkeypatch.setenv("OPENAI_BASE_URL", other.openai_url)
+        assert provider.capabilities.enforcement is None
+        assert (
+            provider.capabilities == OpenAIChat("gpt-4.1", base_url=other.openai_url).capabilities
+        )
+        assert ask().details["base_url"] == other.openai_url
+        monkeypatch.setenv("OPENAI_BASE_URL", server.openai_url)
+        assert ask().details["base_url"] == server.openai_url
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-second-of-two")
+        ask()
+        assert len(other.requests) == 1
+        provider.close()
+    sent = [request.headers["authorization"] for request in server.requests]
+    assert sent == ["Bearer sk-first-of-two", "Bearer sk-second-of-two"]
+    assert _wait(lambda: server.open_connections == 0)
+
+
+@pytest.mark.parametrize("driver", ["sync", "async"])
+def test_an_sdk_that_loads_slowly_ends_at_the_deadline(
+    server: Loopback, driver: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_go_on = threading.Event()
+    monkeypatch.delitem(sys.modules, "openai")
+    monkeypatch.setattr(_clients, "_loads", {})
+
+    def load(_: object) -> bool:
+        return may_go_on.wait(10)
+
+    monkeypatch.setattr(_clients, "load", load)
+    provider = _chat(server)
+    for _ in range(2):
+        began = time.monotonic()
+        with pytest.raises(DeadlineExceededError):
+            if driver == "sync":
+                provider.complete(ASKED, timeout_s=0.2)
+            else:
+                asyncio.run(provider.acomplete(ASKED, timeout_s=0.2))
+        assert time.monotonic() - began < 0.6
+    may_go_on.set()
+    _clients._loads["openai"].join()
+    assert len(_clients._loads) == 1
+    assert not server.requests
+
+
 def test_a_closed_provider_refuses_and_closes_twice(server: Loopback) -> None:
     provider = _chat(server)
     provider.complete(ASKED)
@@ -437,7 +516,7 @@ def test_a_closed_provider_refuses_and_closes_twice(server: Loopback) -> None:
 def test_one_client_serves_all_threads(server: Loopback) -> None:
     provider = _chat(server)
     made: list[Any] = []
-    threads = [threading.Thread(target=lambda: made.append(provider._own.sync())) for _ in range(8)]
+    threads = [threading.Thread(target=lambda: made.append(_client(provider))) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -452,8 +531,8 @@ def test_each_event_loop_has_a_client_of_its_own_that_ends_with_it(server: Loopb
     provider = _chat(server)
 
     async def ask() -> Any:
-        client = await provider._own.for_loop()
-        assert await provider._own.for_loop() is client
+        client = await _client_of_loop(provider)
+        assert await _client_of_loop(provider) is client
         await provider.acomplete(ASKED)
         await provider.acomplete(ASKED)
         return client
@@ -470,7 +549,7 @@ def test_each_event_loop_has_a_client_of_its_own_that_ends_with_it(server: Loopb
 def test_a_loop_that_ended_without_a_word_is_forgotten(server: Loopback) -> None:
     provider = _chat(server)
     loop = asyncio.new_event_loop()
-    client = loop.run_until_complete(provider._own.for_loop())
+    client = loop.run_until_complete(_client_of_loop(provider))
     loop.run_until_complete(client.close())
     loop.close()
     assert len(provider._own._by_loop) == 1
@@ -483,7 +562,7 @@ def test_closing_inside_a_loop_closes_its_client(server: Loopback, how: str) -> 
     async def act() -> Any:
         provider = _chat(server)
         await provider.acomplete(ASKED)
-        client = await provider._own.for_loop()
+        client = await _client_of_loop(provider)
         if how == "aclose":
             await provider.aclose()
             assert client.is_closed()
