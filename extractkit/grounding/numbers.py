@@ -24,6 +24,7 @@ from extractkit.grounding.surroundings import (
     Before,
     Edges,
     chain_doubt,
+    is_in_chain,
     look_after,
     look_before,
 )
@@ -89,8 +90,6 @@ def number_of(value: JsonValue) -> Decimal | None:
     A float is worth what its shortest decimal form says. Booleans, NaN, infinities and other
     strings have no value here.
     """
-    if value.__class__ is int:
-        return Decimal(value)
     if isinstance(value, bool):
         return None
     if isinstance(value, float):
@@ -277,6 +276,8 @@ class NumberIndex:
         """Return what stands around a token and the doubt about it; None if it is no number."""
         if listed:
             return Before(start=start, digits=start), After(end=end, digits=end), ""
+        if is_in_chain(self._text, start, end):
+            return None
         before = look_before(self._text, start, plain=digits.isdecimal())
         if before is None:
             return None

@@ -102,6 +102,10 @@ class Source:
         return found
 
     def _find(self, value: JsonValue, kind: ClaimKind) -> Places | Miss | _InUnits:
+        if kind == "text" and isinstance(value, str):
+            return self._find_text(value)
+        if value.__class__ is int:
+            return self._find_number(Decimal(value))
         if isinstance(value, bool):
             return Miss(reason="cannot be looked up: true and false are never stated word for word")
         if not isinstance(value, str) or kind == "number":

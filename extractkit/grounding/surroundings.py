@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from extractkit.grounding.words import is_letter
 
-__all__ = ["After", "Before", "Edges", "chain_doubt", "look_after", "look_before"]
+__all__ = ["After", "Before", "Edges", "chain_doubt", "is_in_chain", "look_after", "look_before"]
 
 _GAPS = " \u00a0\u202f\u2009"
 _WINDOW = 24
@@ -31,6 +31,7 @@ _BEFORE = re.compile(
     re.IGNORECASE,
 )
 _LINKS = ("-", "\u2013", "/", ":")
+_INNER_LINKS = ("-", "\u2013", "/")
 _LEFT_CHAIN = re.compile(r"(?:[^\W_]+[-\u2013/:])+\Z")
 _RIGHT_CHAIN = re.compile(r"(?:[-\u2013/:][^\W_]+)+")
 
@@ -232,6 +233,20 @@ def chain_doubt(text: str, start: int, end: int) -> str | None:
     if link in "-\u2013" and _ascends(*pair):
         return ""
     return f"the digits are linked to {(before or after)[0]!r}"
+
+
+def is_in_chain(text: str, start: int, end: int) -> bool:
+    """Return whether digits stand between two others, linked to both: as `chain_doubt`, quickly.
+
+    False may mean that only `chain_doubt` can tell; where it is true, no sign is near.
+    """
+    return (
+        text[start - 1 : start] in _INNER_LINKS
+        and text[end : end + 1] in _INNER_LINKS
+        and start > 1
+        and text[start - 2].isdecimal()
+        and text[end + 1 : end + 2].isdecimal()
+    )
 
 
 def _parts(chain: str) -> list[str]:
