@@ -293,7 +293,8 @@ class OwnClients:
 
     def _make(self, name: str, http: Any, target: Target) -> Any:
         options: dict[str, Any] = {"max_retries": 0, "http_client": http}
-        if target.url != self._sdk.base_url:
+        # Where nothing says another address, an SDK may know one from a profile.
+        if target.url != self._sdk.base_url or os.environ.get(self._sdk.base_variable):
             options["base_url"] = target.url
         # Without one the SDK looks at the environment, and Anthropic's at profiles on disk too.
         is_ours = target.key_variables != self._sdk.key_variables

@@ -476,6 +476,22 @@ def test_a_provider_follows_the_environment(
     assert _wait(lambda: server.open_connections == 0)
 
 
+@pytest.mark.parametrize(
+    ("kind", "variable", "url"),
+    [
+        (OpenAIChat, "OPENAI_BASE_URL", "https://api.openai.com/v1"),
+        (Anthropic, "ANTHROPIC_BASE_URL", "https://api.anthropic.com"),
+    ],
+)
+def test_an_address_that_is_given_counts_more_than_the_environment(
+    kind: Any, variable: str, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, "http://elsewhere/v1")
+    provider = kind("m", api_key=KEY, base_url=url)
+    assert str(_client(provider).base_url).rstrip("/") == provider.base_url == url
+    provider.close()
+
+
 @pytest.mark.parametrize("driver", ["sync", "async"])
 def test_an_sdk_that_loads_slowly_ends_at_the_deadline(
     server: Loopback, driver: str, monkeypatch: pytest.MonkeyPatch
