@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from extractkit.grounding.words import is_letter
 
@@ -76,6 +77,8 @@ _CURRENCY_AFTER = re.compile(rf"[{_GAPS}]?{_CURRENCY}(?![^\W_])", re.IGNORECASE)
 
 # Eight characters are as far as sign, currency, gap and bracket reach.
 _REACH = 8
+# No percent sign or scale word is longer.
+_AHEAD = 16
 _BARE_BEFORE = re.compile(r"[^-+(\u0080-\U0010ffff]*+(?<![\w.,/:])\Z")
 _BARE_AFTER = re.compile(
     rf"\Z|[.,](?!\Z)|[^\w .,%/:\-\u0080-\U0010ffff]"
@@ -104,15 +107,24 @@ class Edges:
 
 class _BareBefore(dict[str, bool]):
     def __missing__(self, between: str) -> bool:
-        reach = max(0, len(between) - _REACH)
-        is_bare = self[between] = _BARE_BEFORE.match(between, reach) is not None
+        is_bare = self[between] = _is_bare_before(between[-_REACH:])
         return is_bare
 
 
 class _BareAfter(dict[str, bool]):
     def __missing__(self, between: str) -> bool:
-        is_bare = self[between] = _BARE_AFTER.match(between) is not None
+        is_bare = self[between] = _is_bare_after(between[:_AHEAD])
         return is_bare
+
+
+@lru_cache(maxsize=4096)
+def _is_bare_before(between: str) -> bool:
+    return _BARE_BEFORE.match(between) is not None
+
+
+@lru_cache(maxsize=4096)
+def _is_bare_after(between: str) -> bool:
+    return _BARE_AFTER.match(between) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
