@@ -86,7 +86,7 @@ class Compatible(Hosted):
 
     def _target(self) -> Target:
         url = self._own_url()
-        names = _KEY_VARIABLES
+        names: tuple[str, ...] = _KEY_VARIABLES
         # OpenAI's key is for OpenAI, and for whoever the caller puts in OpenAI's place.
         is_in_place = self._given_url is None and not os.environ.get(_BASE_VARIABLES[0])
         if is_in_place or self._is_official(url):

@@ -35,7 +35,8 @@ def _ask(provider: Any, driver: str) -> ModelResponse:
         if driver == "sync":
             answer: ModelResponse = provider.complete(ASKED, timeout_s=10)
             return answer
-        return asyncio.run(provider.acomplete(ASKED, timeout_s=10))
+        async_answer: ModelResponse = asyncio.run(provider.acomplete(ASKED, timeout_s=10))
+        return async_answer
     finally:
         provider.close()
 
