@@ -227,7 +227,7 @@ class OwnClients:
         loop = asyncio.get_running_loop()
         thread = _loading(self._sdk)
         while thread is not None and thread.is_alive():
-            if budget.wait() == 0:
+            if budget.is_over():
                 raise budget.expired()
             await asyncio.sleep(_LOOK_EVERY_S)
         with self._lock:

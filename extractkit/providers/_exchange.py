@@ -64,7 +64,7 @@ class Budget:
         return None if self.end is None else max(0.0, self.end - time.monotonic())
 
     def wait(self) -> float | None:
-        """Return how long an asynchronous wait may be, that is to end before its caller's does."""
+        """Return how long a wait may be that is to end before one of the caller's does."""
         left = self.left()
         return None if left is None else left - min(_AHEAD_S, left / 10)
 
@@ -244,6 +244,13 @@ class Exchange:
         is_stream = self._stream and (not kind or kind == "text/event-stream")
         self._sink = _Events(self._wire) if is_stream else _Document(self._wire, headers)
 
+    def wait(self) -> float | None:
+        """Return how long the next piece may be waited for.
+
+        Where a part of the answer is to be kept, this ends before whoever else keeps the time.
+        """
+        return self.budget.wait() if self._characters else self.budget.left()
+
     def take(self, chunk: bytes) -> str:
         """Return the characters that `chunk` adds to the answer.
 
@@ -399,6 +406,14 @@ class Exchange:
     def _named(self, response: ModelResponse) -> ModelResponse:
         """Return `response` with what is known of the exchange, and no key in what is a fact."""
         shown = self._without_secrets
+        choices = response.details.get("choices", 1)
+        if choices > 1 and response.stop is StopReason.STOP and "n" not in self._post.body:
+            # One was asked for; which of them is the answer, nobody can say.
+            response = dataclasses.replace(
+                response,
+                stop=StopReason.UNKNOWN,
+                stop_detail=f"several choices, {choices} in all",
+            )
         return dataclasses.replace(
             response,
             stop_detail=shown(response.stop_detail),

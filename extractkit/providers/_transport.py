@@ -19,7 +19,7 @@ from extractkit.errors import (
 )
 from extractkit.messages import Delta
 from extractkit.providers._bounded import ending_at
-from extractkit.providers._exchange import Budget, Exchange
+from extractkit.providers._exchange import Exchange
 from extractkit.providers._watchdog import Watch
 
 __all__ = ["arun", "run"]
@@ -93,16 +93,15 @@ def _run_once(client: Any, exchange: Exchange) -> Generator[Delta, None, None]:
 
 
 async def _arun_once(client: Any, exchange: Exchange) -> AsyncGenerator[Delta, None]:
-    budget = exchange.budget
     try:
         with exchange.translated():
-            async with _within(budget):
+            async with _within(exchange):
                 response = await client.post(**exchange.arguments(client))
             try:
                 exchange.opened(response)
                 chunks = response.aiter_bytes()
                 while True:
-                    async with _within(budget):
+                    async with _within(exchange):
                         chunk: bytes | None = await anext(chunks, None)
                     if chunk is None:
                         break
@@ -120,13 +119,13 @@ async def _arun_once(client: Any, exchange: Exchange) -> AsyncGenerator[Delta, N
 
 
 @contextlib.asynccontextmanager
-async def _within(budget: Budget) -> AsyncGenerator[None, None]:
+async def _within(exchange: Exchange) -> AsyncGenerator[None, None]:
     """Within the block, what is awaited ends with the time of its call."""
-    limit = asyncio.timeout(budget.wait())
+    limit = asyncio.timeout(exchange.wait())
     try:
         async with limit:
             yield
     except TimeoutError as error:
         if limit.expired():
-            raise budget.expired() from error
+            raise exchange.budget.expired() from error
         raise

@@ -137,7 +137,7 @@ def _put(body: JsonObject, name: str, value: Any) -> None:
 def decode(body: Any) -> ModelResponse:
     """Return the answer that the JSON of a 2xx reply holds.
 
-    Of several choices it is the first, which does not end cleanly: nobody asked for a second one.
+    Of several choices it is the first; the details then say how many there are.
 
     Raises:
         ProviderError: If it holds an error instead.
@@ -324,10 +324,8 @@ class _Answer:
         tokens, why = read_tokens(self._logprobs, text)
         if why:
             self.details["tokens_left_out"] = why
-        if self.choices > 1:  # only one is asked for, and none of them is the answer
+        if self.choices > 1:
             self.details["choices"] = self.choices
-            if stop is StopReason.STOP:
-                stop, detail = StopReason.UNKNOWN, f"several choices, {self.choices} in all"
         return ModelResponse(
             text=text,
             stop=stop,

@@ -267,12 +267,11 @@ def test_only_text_parts_are_the_answer() -> None:
     assert response.details["parts_left_out"] == ["reference"]
 
 
-def test_of_several_choices_the_first_is_the_text_and_no_clean_answer() -> None:
+def test_of_several_choices_the_first_is_the_answer_and_the_number_is_told() -> None:
     reply = _reply({"content": "one"})
     reply["choices"].append({"index": 1, "message": {"content": "two"}, "finish_reason": "length"})
     response = decode(reply)
-    assert (response.text, response.stop) == ("one", StopReason.UNKNOWN)
-    assert response.stop_detail == "several choices, 2 in all"
+    assert (response.text, response.stop) == ("one", StopReason.STOP)
     assert response.details["choices"] == 2
 
 
@@ -716,10 +715,6 @@ def test_other_choices_of_a_stream_are_counted_and_not_mixed_in() -> None:
     other["choices"][0]["index"] = 1
     response = _stream(_chunk({"content": "one"}), other, _chunk(finish="stop"), "[DONE]")
     assert (response.text, response.details["choices"]) == ("one", 2)
-    assert (response.stop, response.stop_detail) == (
-        StopReason.UNKNOWN,
-        "several choices, 2 in all",
-    )
 
 
 def test_a_reply_with_an_empty_list_of_choices_is_said_to_have_none() -> None:

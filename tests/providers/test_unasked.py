@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from extractkit.errors import BadRequestError, ExtractkitError, RateLimitError
-from extractkit.messages import Message, ModelRequest, ModelResponse
+from extractkit.messages import Message, ModelRequest, ModelResponse, StopReason
 from extractkit.providers import Compatible, OpenAIResponses
 from tests.providers.network import Site
 from tests.providers.stage import KEY
 from tests.server.answers import Answer
 from tests.server.endings import WHOLE, reply_of
-from tests.server.script import Recorded, Reply, error_reply
+from tests.server.script import Recorded, Reply, error_reply, json_reply
 
 ASKED = ModelRequest(messages=(Message(role="user", content="x"),), top_logprobs=None)
 _both = pytest.mark.parametrize("driver", ["sync", "async"])
@@ -92,3 +92,22 @@ def test_an_account_that_is_spent_is_not_told_to_wait(server: Site) -> None:
         _ask(OpenAIResponses("m", base_url=server.openai_url, api_key=KEY), "sync")
     assert isinstance(found.value, RateLimitError)
     assert "wait" not in found.value.message
+
+
+@pytest.mark.parametrize("wanted", [None, 2])
+def test_several_choices_are_no_clean_answer_unless_they_were_asked_for(
+    server: Site, wanted: int | None
+) -> None:
+    choices = [
+        {"index": at, "message": {"content": text}, "finish_reason": "stop"}
+        for at, text in enumerate("12")
+    ]
+    server.play(json_reply({"model": "m", "choices": choices}))
+    extra = None if wanted is None else {"n": wanted}
+    answer = _ask(Compatible("m", base_url=server.openai_url, extra_body=extra), "sync")
+    assert (answer.text, answer.details["choices"]) == ("1", 2)
+    if wanted is None:
+        told = (StopReason.UNKNOWN, "several choices, 2 in all")
+        assert (answer.stop, answer.stop_detail) == told
+    else:
+        assert answer.stop is StopReason.STOP
