@@ -187,6 +187,11 @@ class Run(Generic[T]):
         answer = yield from ask(request, self._budget, failed=failed)
         _require_text(answer.response, self._provider)
         self._watch.received(answer)
+        left_out = answer.response.details.get("left_out")
+        if left_out and "left_out" not in self._dropped:
+            self._dropped.add("left_out")
+            names = ", ".join(left_out)
+            self._note(f"{names}: left out, because the provider refuses it", "downgrade")
         return answer
 
     def _without_refused(self, request: ModelRequest, error: ProviderError) -> ModelRequest:

@@ -430,3 +430,14 @@ def test_a_schema_that_may_be_ignored_in_silence_is_not_forced_and_the_way_out_i
     elsewhere = Capabilities(source="somebody else's server; verify_enforcement(model) finds out")
     with pytest.raises(UnsupportedError, match="verify_enforcement"):
         extracted([GOOD], capabilities=elsewhere, strategy="native")
+
+
+def test_what_a_provider_left_out_by_itself_is_said_once() -> None:
+    def without(text: str) -> ModelResponse:
+        return ModelResponse(text=text, stop=StopReason.STOP, details={"left_out": ["store"]})
+
+    result, _, _ = extracted([without(WRONG), without(GOOD)])
+    told = [finding for finding in result.findings if finding.code == "downgrade"]
+    assert [finding.message for finding in told] == [
+        "store: left out, because the provider refuses it"
+    ]
