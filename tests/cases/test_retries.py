@@ -424,7 +424,7 @@ def test_044_waiting_for_a_connection_of_the_callers_counts() -> None:
         return took
 
     with Loopback(slow) as server:
-        assert 0.19 <= asyncio.run(main(server)) <= 0.2 + GRACE_S
+        assert 0.17 <= asyncio.run(main(server)) <= 0.2 + GRACE_S
 
 
 def test_044_waiting_for_a_connection_counts_without_a_loop_too() -> None:
