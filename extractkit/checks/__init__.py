@@ -22,7 +22,7 @@ from extractkit.checks._strings import decode_strings
 from extractkit.checks._target import Target, target_of
 from extractkit.checks._types import Typed
 from extractkit.checks._words import SEVERAL_FIT
-from extractkit.paths import JsonValue, Pointer, is_array, is_object
+from extractkit.paths import JsonValue, Pointer, walk
 from extractkit.results import Finding, Grounding, LevelCount, Span, Validity
 from extractkit.schema import CompiledSchema
 
@@ -69,6 +69,7 @@ class Outcome:
             absent below SCHEMA, where nothing can be claimed.
         findings: Everything that was found, by level from the lowest up.
         evidence: Where each found value stands in the text.
+        leaves: The places of all leaves of the document, in its order.
     """
 
     value: Any
@@ -78,6 +79,7 @@ class Outcome:
     levels: Mapping[Validity, LevelCount]
     findings: tuple[Finding, ...]
     evidence: Mapping[Pointer, Span] = field(default_factory=dict[str, Span])
+    leaves: Sequence[Pointer] = ()
 
 
 def run(
@@ -131,8 +133,11 @@ def run(
         findings += report.findings
         levels[Validity.GROUNDED] = report.count
         evidence = report.evidence
-    leaves = _leaves(document) if reading is None or reading.dropped else reading.leaves
-    return _outcome(target, typed, document, findings, levels, evidence, (leaves, len(checks)))
+    if reading is None or reading.dropped:
+        leaves = [pointer for pointer, _ in walk(document)]
+    else:
+        leaves = [pointer for pointer, _, kind, _ in reading.rows if kind != "key"]
+    return _outcome(target, typed, document, findings, levels, evidence, leaves, len(checks))
 
 
 def _outcome(
@@ -142,16 +147,16 @@ def _outcome(
     findings: list[Finding],
     levels: dict[Validity, LevelCount],
     evidence: Mapping[Pointer, Span],
-    counts: tuple[int, int],
+    leaves: Sequence[Pointer],
+    checks: int,
 ) -> Outcome:
     """Return the levels that hold, counted as `Outcome.levels` says, of leaves and checks."""
-    leaves, checks = counts
     wrong = _errors(findings, Validity.SCHEMA)
     inconsistent = len(_errors(findings, Validity.CONSISTENT))
     built = typed.built and not wrong
     failed = len({item.path for item in wrong})
     # A field that is missing is a place that was looked at, and no leaf.
-    levels[Validity.SCHEMA] = LevelCount(checked=max(leaves, failed), failed=failed)
+    levels[Validity.SCHEMA] = LevelCount(checked=max(len(leaves), failed), failed=failed)
     ran = (0 if wrong else target.validators) + (checks if built else 0)
     levels[Validity.CONSISTENT] = LevelCount(
         checked=max(ran, inconsistent),
@@ -171,6 +176,7 @@ def _outcome(
         levels=dict(sorted(levels.items())),
         findings=tuple(sorted(findings, key=lambda item: item.level)),
         evidence=evidence,
+        leaves=leaves,
     )
 
 
@@ -182,21 +188,6 @@ def _dropped(pointer: Pointer) -> Finding:
         severity="warning",
         code="undeclared_field",
     )
-
-
-def _leaves(document: JsonValue) -> int:
-    """Return how many leaves `paths.walk` yields, without their pointers."""
-    count = 0
-    pending: list[JsonValue] = [document]
-    while pending:
-        value = pending.pop()
-        if value and is_object(value):
-            pending.extend(value.values())
-        elif value and is_array(value):
-            pending.extend(value)
-        else:
-            count += 1
-    return count
 
 
 def _errors(findings: Iterable[Finding], level: Validity) -> list[Finding]:

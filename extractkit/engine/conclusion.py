@@ -16,7 +16,7 @@ from extractkit.engine.judge import Judged
 from extractkit.engine.setup import Setup
 from extractkit.messages import ModelResponse, Usage, sampling_given
 from extractkit.observe import priced
-from extractkit.paths import JsonValue, walk
+from extractkit.paths import Pointer
 from extractkit.results import (
     Confidence,
     ExtractionResult,
@@ -65,7 +65,7 @@ def conclude(
         levels=best.levels,
         findings=findings,
         evidence=best.evidence,
-        confidence=_confidence(best.document),
+        confidence=_confidence(best.leaves),
         strategy=setup.plan.strategy,
         strategy_reason=setup.plan.reason,
         refusal=_refusal(best),
@@ -98,12 +98,12 @@ def _rank(judged: Judged[Any]) -> tuple[int, int]:
     return judged.attempt.validity, -errors
 
 
-def _confidence(document: JsonValue) -> Mapping[str, Confidence]:
+def _confidence(leaves: Sequence[Pointer]) -> Mapping[str, Confidence]:
     unavailable = Confidence(
         kind="unavailable",
         reason="not built yet: the tokens with their log-probabilities are in result.raw.tokens",
     )
-    return {pointer: unavailable for pointer, _ in walk(document)} if document is not None else {}
+    return dict.fromkeys(leaves, unavailable)
 
 
 def _provenance(setup: Setup[Any], provider: str, response: ModelResponse) -> Provenance:

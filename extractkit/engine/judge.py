@@ -16,7 +16,7 @@ from extractkit.engine.setup import Setup
 from extractkit.engine.steps import Answer
 from extractkit.messages import ModelResponse, StopReason
 from extractkit.parsing import parse_json, parse_prefix
-from extractkit.paths import JsonValue, join
+from extractkit.paths import JsonValue, Pointer, join
 from extractkit.results import (
     Attempt,
     FieldState,
@@ -45,6 +45,7 @@ class Judged(Generic[T]):
     levels: Mapping[Validity, LevelCount] = field(default_factory=dict[Validity, LevelCount])
     evidence: Mapping[str, Any] = field(default_factory=dict[str, Any])
     partial: PartialResult | None = None
+    leaves: Sequence[Pointer] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -167,6 +168,7 @@ def _judge_whole(setup: Setup[T], answer: Answer) -> Judged[T]:
         document=outcome.document,
         levels=outcome.levels,
         evidence=outcome.evidence,
+        leaves=outcome.leaves,
     )
 
 

@@ -53,12 +53,10 @@ class Reading:
     Attributes:
         rows: The claims, in document order.
         dropped: The outermost keys that a type does not declare and leaves out.
-        leaves: How many of the rows are leaves, not keys.
     """
 
     rows: list[Row]
     dropped: list[Pointer]
-    leaves: int
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -90,7 +88,6 @@ class ClaimReader:
         """
         rows: list[Row] = []
         dropped: list[Pointer] = []
-        keys = 0
         # Iterators, not calls: a document may be nested deeper than calls may.
         stack: list[Iterator[Part]] = [iter([("", None, document, self._plan.root, False)])]
         while stack:
@@ -100,7 +97,6 @@ class ClaimReader:
                     continue
                 if key is not None:
                     rows.append((pointer, key, "key", spot.mark))
-                    keys += 1
                 leaf = spot.leaves.get(value.__class__)
                 if leaf is None:
                     if value and isinstance(value, dict | list):
@@ -110,7 +106,7 @@ class ClaimReader:
                 rows.append((pointer, value, leaf[0], leaf[1]))
             else:
                 stack.pop()
-        return Reading(rows=rows, dropped=dropped, leaves=len(rows) - keys)
+        return Reading(rows=rows, dropped=dropped)
 
 
 def _parts(pointer: Pointer, value: JsonValue, known: Known) -> Iterator[Part]:
