@@ -28,6 +28,7 @@ from extractkit.paths import JsonValue
 from extractkit.providers._errors import from_exception, from_key_function, is_of_another_loop
 from extractkit.providers._reports import beginning, hiding, request_id_of, without_secrets
 from extractkit.providers._sse import EventDecoder
+from extractkit.providers._time import CallTime
 from extractkit.providers._wire import CUT, HttpRequest, Wire
 
 __all__ = ["MOST_BYTES", "UNASKED", "Budget", "Exchange", "without_unasked"]
@@ -43,8 +44,8 @@ _EARLY_S: Final = 0.01  # a wait of the operating system may end this much befor
 _AHEAD_S: Final = 0.05
 
 
-class Budget:
-    """The time of one call, counted from here.
+class Budget(CallTime):
+    """The time of one hosted call, counted from here.
 
     Args:
         timeout_s: Seconds, at least 0; None has no end.
@@ -54,14 +55,7 @@ class Budget:
     """
 
     def __init__(self, timeout_s: float | None) -> None:
-        if timeout_s is not None and not timeout_s >= 0:
-            raise UsageError(f"timeout_s={timeout_s!r}: expected at least 0 seconds, or None")
-        self.timeout_s = timeout_s
-        self.end = None if timeout_s is None else time.monotonic() + timeout_s
-
-    def left(self) -> float | None:
-        """Return the seconds that are left, at least 0; None where there is no end."""
-        return None if self.end is None else max(0.0, self.end - time.monotonic())
+        super().__init__(timeout_s, stage="waiting for the provider")
 
     def wait(self) -> float | None:
         """Return how long a wait may be that is to end before one of the caller's does."""
@@ -71,14 +65,6 @@ class Budget:
     def is_over(self) -> bool:
         """Whether the time has ended."""
         return self.end is not None and time.monotonic() >= self.end - _EARLY_S
-
-    def expired(self) -> DeadlineExceededError:
-        """Return the error that says that the time has ended."""
-        return DeadlineExceededError(
-            "the time ended while waiting for the provider; raise timeout_s, shorten the text, or "
-            "lower Sampling(max_output_tokens=...)",
-            timeout_s=self.timeout_s,
-        )
 
 
 class _Sink(Protocol):

@@ -143,7 +143,7 @@ class Local:
         patience = Patience(timeout_s)
         answer = asyncio.wrap_future(self._submit(request, patience))
         try:
-            await asyncio.wait((answer,), timeout=patience.remaining())
+            await asyncio.wait((answer,), timeout=patience.left())
             if answer.done():
                 return answer.result()
             raise patience.expired()

@@ -8,41 +8,29 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Generator
 from concurrent.futures import CancelledError
 
-from extractkit.errors import DeadlineExceededError, UsageError
+from extractkit.providers._time import CallTime
 
 __all__ = ["Patience"]
 
 _LOOK_S = 0.05  # how soon a call that waits for a lock sees that it was cancelled
 
 
-class Patience:
-    """The time budget of one call, counted from here, and its cancellation.
+class Patience(CallTime):
+    """The time of one call, counted from here, and its cancellation.
 
     Args:
         timeout_s: The budget in seconds, at least 0; None has no end.
-
-    Attributes:
-        stage: What the call is doing, in words for the error message.
 
     Raises:
         UsageError: If `timeout_s` is negative or NaN.
     """
 
     def __init__(self, timeout_s: float | None) -> None:
-        if timeout_s is not None and not timeout_s >= 0:
-            raise UsageError(f"timeout_s={timeout_s!r}: expected at least 0 seconds, or None")
-        self.stage = "waiting for the model"
-        self._timeout_s = timeout_s
-        self._end = None if timeout_s is None else time.monotonic() + timeout_s
+        super().__init__(timeout_s, stage="waiting for the model")
         self._cancelled = threading.Event()
-
-    def remaining(self) -> float | None:
-        """Return the seconds that are left, at least 0; None where there is no end."""
-        return None if self._end is None else max(0.0, self._end - time.monotonic())
 
     def cancel(self) -> None:
         """Make the next check raise CancelledError; nobody waits for the answer any more."""
@@ -57,17 +45,8 @@ class Patience:
         """
         if self._cancelled.is_set():
             raise CancelledError
-        if self._end is not None and time.monotonic() >= self._end:
+        if self.left() == 0:
             raise self.expired()
-
-    def expired(self) -> DeadlineExceededError:
-        """Return the error that says that the budget has run out."""
-        return DeadlineExceededError(
-            # No number: what is left of a caller's budget here is not what the caller gave.
-            f"the time ended while {self.stage}; raise timeout_s, shorten the text, or lower "
-            "Sampling(max_output_tokens=...)",
-            timeout_s=self._timeout_s,
-        )
 
     @contextlib.contextmanager
     def hold(self, lock: threading.Lock) -> Generator[None, None, None]:
@@ -79,7 +58,7 @@ class Patience:
         """
         while True:
             self.check()
-            left = self.remaining()
+            left = self.left()
             if lock.acquire(timeout=_LOOK_S if left is None else min(left, _LOOK_S)):
                 break
         try:
