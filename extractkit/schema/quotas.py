@@ -6,6 +6,7 @@ together. Counts are of the nodes that are sent, each definition once.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Final
@@ -64,41 +65,29 @@ _WHAT: Final = {
 
 def count(tree: SchemaTree) -> Counts:
     """Return the counts of one tree as it is sent."""
-    tally = _Tally(characters=sum(map(len, tree.definitions)))
+    found = Counter(characters=sum(map(len, tree.definitions)))
     for _, top in owners(tree):
         pending = [(top, 0)]
         while pending:
             node, depth = pending.pop()
-            tally.add(node)
+            _count(node, found)
             if has_children(node):
                 depth += isinstance(node, ObjectNode)
-                tally.depth = max(tally.depth, depth)
+                found["depth"] = max(found["depth"], depth)
                 pending.extend([(child, depth) for child in children(node)])
-    return tally.counts()
+    return Counts(**found)
 
 
-@dataclass(slots=True, kw_only=True)
-class _Tally:
-    optional: int = 0
-    unions: int = 0
-    properties: int = 0
-    depth: int = 0
-    enum_values: int = 0
-    characters: int = 0
-
-    def add(self, node: Node) -> None:
-        if isinstance(node, UnionNode):
-            self.unions += _is_union(node)
-        elif isinstance(node, ObjectNode):
-            self.properties += len(node.properties)
-            self.optional += sum([not prop.required for prop in node.properties])
-            self.characters += sum([len(prop.name) for prop in node.properties])
-        elif isinstance(node, ChoiceNode):
-            self.enum_values += len(node.values)
-            self.characters += sum([len(v) for v in node.values if isinstance(v, str)])
-
-    def counts(self) -> Counts:
-        return Counts(**{item.name: getattr(self, item.name) for item in fields(self)})
+def _count(node: Node, found: Counter[str]) -> None:
+    if isinstance(node, UnionNode):
+        found["unions"] += _is_union(node)
+    elif isinstance(node, ObjectNode):
+        found["properties"] += len(node.properties)
+        found["optional"] += sum([not prop.required for prop in node.properties])
+        found["characters"] += sum([len(prop.name) for prop in node.properties])
+    elif isinstance(node, ChoiceNode):
+        found["enum_values"] += len(node.values)
+        found["characters"] += sum([len(v) for v in node.values if isinstance(v, str)])
 
 
 def count_unions(tree: SchemaTree) -> int:
