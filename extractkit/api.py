@@ -349,10 +349,6 @@ async def averify_enforcement(
     return _kept(await adrive(_verification(asked, provider, timeout_s), provider))
 
 
-_found: dict[tuple[str, str, str, str], Enforcement] = {}
-"""What stands behind the verdicts that the providers keep."""
-
-
 def _asked(provider: Provider, mode: Mode, timeout_s: float | None) -> Asked:
     if timeout_s is not None:
         require_number("verify_enforcement", "timeout_s", timeout_s, low=0)
@@ -385,16 +381,13 @@ def _key(asked: Asked) -> tuple[str, str, str, str]:
 
 def _known(asked: Asked) -> Enforcement | None:
     verdict = _verdicts.lookup(*_key(asked))
-    found = _found.get(_key(asked))
-    if verdict is None or found is None or verdict.enforced is not found.enforced:
-        return None
-    return found
+    told = None if verdict is None else verdict.told
+    return told if isinstance(told, Enforcement) else None
 
 
 def _kept(found: Enforcement) -> Enforcement:
     if found.enforced is not None and found.base_url:
-        _found[_key(found)] = found
-        verdict = _verdicts.Verdict(enforced=found.enforced, date=found.date)
+        verdict = _verdicts.Verdict(enforced=found.enforced, date=found.date, told=found)
         _verdicts.record(*_key(found), verdict)
     return found
 

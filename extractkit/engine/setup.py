@@ -14,9 +14,9 @@ import pydantic_core
 from extractkit import checks, prompts, strategies
 from extractkit.engine.question import Question, require_encodable
 from extractkit.errors import SchemaError, UnsupportedError, UsageError
-from extractkit.messages import Capabilities, Constraint, ModelRequest, Sampling
+from extractkit.messages import Capabilities, Constraint, ModelRequest, Sampling, sampling_given
 from extractkit.paths import JsonValue
-from extractkit.results import Example, Plan, Strategy, Validity
+from extractkit.results import Example, Grounding, Plan, Strategy, Validity
 from extractkit.schema import BoundedSchema, CompiledSchema, compile_schema
 
 __all__ = ["Setup", "prepare"]
@@ -76,16 +76,13 @@ def _sampling(given: Sampling, capabilities: Capabilities) -> Sampling:
     Raises:
         UnsupportedError: If the model does not take what was given.
     """
-    for item in dataclasses.fields(given):
-        value = getattr(given, item.name)
-        if value is None:
-            continue
-        if item.name not in capabilities.sampling:
+    for name, value in sampling_given(given).items():
+        if name not in capabilities.sampling:
             known = ", ".join(sorted(capabilities.sampling)) or "nothing"
             raise UnsupportedError(
-                f"Sampling({item.name}={value!r}): this model does not take it; it takes {known}"
+                f"Sampling({name}={value!r}): this model does not take it; it takes {known}"
             )
-        if item.name == "effort" and capabilities.efforts and value not in capabilities.efforts:
+        if name == "effort" and capabilities.efforts and value not in capabilities.efforts:
             known = ", ".join(repr(effort) for effort in capabilities.efforts)
             raise UnsupportedError(f"Sampling(effort={value!r}): this model takes {known}")
     if given.temperature is None and capabilities.temperature and not capabilities.is_greedy:
@@ -136,7 +133,8 @@ def _example(compiled: CompiledSchema, position: int, example: Example) -> tuple
         document = compiled.document(example.value)
     except (ValueError, TypeError) as error:
         raise UsageError(f"{where} does not fit the target: {error}") from error
-    outcome = checks.run(compiled, document, text=example.text)
+    nowhere = Grounding(locate=False)  # an example may say what its text does not
+    outcome = checks.run(compiled, document, text=example.text, grounding=nowhere)
     if outcome.validity < Validity.SCHEMA:
         said = next(item for item in outcome.findings if item.severity == "error")
         raise UsageError(

@@ -70,8 +70,7 @@ def resolve(model: str | Provider | None) -> Provider:
     Raises:
         UsageError: If the string names no provider, or the object is none.
     """
-    if model is None:
-        model = os.environ.get("EXTRACTKIT_MODEL") or None
+    model = _wanted(model)
     if model is None or isinstance(model, str):
         return _make(model)
     if not (callable(getattr(model, "complete", None)) and hasattr(model, "capabilities")):
@@ -88,14 +87,17 @@ def shared(model: str | Provider | None) -> Provider:
     Raises:
         UsageError: If the string names no provider, or the object is none.
     """
-    if model is None:
-        model = os.environ.get("EXTRACTKIT_MODEL") or None
+    model = _wanted(model)
     if model is not None and not isinstance(model, str):
         return resolve(model)
     with _lock:
         if model not in _shared:
             _shared[model] = _make(model)
         return _shared[model]
+
+
+def _wanted(model: str | Provider | None) -> str | Provider | None:
+    return (os.environ.get("EXTRACTKIT_MODEL") or None) if model is None else model
 
 
 def _make(model: str | None) -> Provider:

@@ -21,6 +21,7 @@ from extractkit.messages import (
     TokenAlternative,
     TokenLogprob,
     Usage,
+    sampling_given,
 )
 from extractkit.paths import JsonObject, JsonValue, is_array, is_object
 from extractkit.providers._errors import from_event
@@ -52,9 +53,8 @@ def require_sampling(sampling: Sampling, taken: Iterable[str], api: str) -> None
         UnsupportedError: If it sets another one, which `api` has no place for.
     """
     known = frozenset(taken)
-    for name in Sampling.__slots__:
-        value = getattr(sampling, name)
-        if value is not None and name not in known:
+    for name, value in sampling_given(sampling).items():
+        if name not in known:
             raise UnsupportedError(
                 f"Sampling({name}={value!r}): {api} has no such parameter; "
                 f"it takes {', '.join(sorted(known))}"

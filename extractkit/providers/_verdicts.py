@@ -25,10 +25,12 @@ class Verdict:
     Attributes:
         enforced: Whether an answer was held to what was sent.
         date: When that was, as ISO 8601 writes a day.
+        told: What the one who asked was told; it is given back as it came.
     """
 
     enforced: bool
     date: str
+    told: object = None
 
 
 def record(base_url: str, endpoint: str, model: str, mode: str, verdict: Verdict) -> None:
