@@ -33,6 +33,16 @@ def _only_this_machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
 
 
+@pytest.fixture
+def no_verdicts() -> Iterator[None]:
+    """Nothing is known of any server, before a test and after it."""
+    from extractkit.providers import _verdicts
+
+    _verdicts.forget_all()
+    yield
+    _verdicts.forget_all()
+
+
 @pytest.fixture(scope="session")
 def weights_path() -> Path:
     """The embedded model's weights, as `extractkit pull` left them."""

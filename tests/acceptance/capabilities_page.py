@@ -11,7 +11,7 @@ import sys
 from typing import Final
 
 from extractkit.providers.capabilities import DATE, FAMILIES, Family
-from tests.acceptance.dialects_page import table, write
+from tests.acceptance.pages import table, write
 from tests.acceptance.shared_data import ROOT
 
 __all__ = ["PAGE", "TABLE", "families"]

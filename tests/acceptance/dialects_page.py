@@ -8,18 +8,17 @@ the markers stays.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
-from pathlib import Path
 from typing import Final
 
 from extractkit.schema import DIALECTS, Dialect
 from extractkit.schema.dialects import Limits
 from tests.acceptance.keyword_fates import ASSERTIONS
+from tests.acceptance.pages import table, write
 from tests.acceptance.shared_data import ROOT
 
-__all__ = ["FACTS", "MEASURED", "PAGE", "facts", "table", "write"]
+__all__ = ["FACTS", "MEASURED", "PAGE", "facts"]
 
 PAGE: Final = ROOT / "docs" / "reference" / "dialects.md"
 FACTS: Final = ("<!-- facts -->", "<!-- end of facts -->")
@@ -80,23 +79,6 @@ def facts() -> str:
     )
 
 
-def table(corner: str, heads: Iterable[str], rows: Iterable[tuple[str, list[str]]]) -> str:
-    """Return a table; `rows` are the head and the cells of each."""
-    lines = [[corner, *heads]]
-    lines.append(["---"] * len(lines[0]))
-    lines.extend([head, *cells] for head, cells in rows)
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def write(part: tuple[str, str], text: str, path: Path = PAGE) -> None:
-    """Write `text` between two markers of a page."""
-    before, found, rest = path.read_text(encoding="utf-8").partition(part[0])
-    _, ends, after = rest.partition(part[1])
-    if not (found and ends):
-        sys.exit(f"{path} has no {part[0]} ... {part[1]}")
-    path.write_text(f"{before}{part[0]}\n\n{text}\n\n{part[1]}{after}", encoding="utf-8")
-
-
 def _sources(dialect: Dialect) -> str:
     said = [f"`{dialect.name}`: {', '.join(_link(source) for source in dialect.sources)}"]
     said += [f"* {note}" for note in dialect.notes]
@@ -132,4 +114,4 @@ def _limit(limits: Limits, name: str) -> str:
 
 
 if __name__ == "__main__":
-    write(FACTS, facts())
+    write(FACTS, facts(), PAGE)

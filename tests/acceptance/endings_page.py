@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from tests.acceptance.dialects_page import table, write
+from tests.acceptance.pages import table, write
 from tests.acceptance.shared_data import ROOT
 from tests.providers.stage import ALL_CELLS, PATHS, Stage, shown
 from tests.server.endings import ENDINGS

@@ -13,7 +13,7 @@ from typing import Final
 
 from extractkit import errors
 from extractkit.cli import exit_code
-from tests.acceptance.dialects_page import table, write
+from tests.acceptance.pages import table, write
 from tests.acceptance.shared_data import ROOT
 
 __all__ = ["PAGE", "TREE", "tree"]

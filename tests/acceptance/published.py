@@ -31,9 +31,10 @@ from jsonschema_rs import meta
 from extractkit.errors import SchemaError
 from extractkit.paths import JsonObject
 from extractkit.schema import DIALECTS, CompiledSchema, compile_schema
-from tests.acceptance.dialects_page import FACTS, MEASURED, facts, table, write
+from tests.acceptance.dialects_page import FACTS, MEASURED, PAGE, facts
 from tests.acceptance.keyword_fates import ASSERTIONS, fates, keywords_in
 from tests.acceptance.leaf_types import leaves
+from tests.acceptance.pages import table, write
 from tests.acceptance.shared_data import Bounds, data_folder, machine, rows
 from tests.schema.rules import violations
 
@@ -271,8 +272,8 @@ def main(arguments: list[str] | None = None) -> int:
             _check(bounds, title, dialect, made, len(items))
             sys.stdout.flush()
     if options.write_docs:
-        write(FACTS, facts())
-        write(MEASURED, page(tallies, total))
+        write(FACTS, facts(), PAGE)
+        write(MEASURED, page(tallies, total), PAGE)
     return bounds.exit_code()
 
 

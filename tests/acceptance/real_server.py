@@ -22,6 +22,7 @@ from pydantic import BaseModel
 
 from extractkit import (
     Enforcement,
+    ExtractionResult,
     Retry,
     Sampling,
     Status,
@@ -154,13 +155,13 @@ def _rows(doors: Doors) -> list[Row]:
             check=lambda: _tokens(doors.chat, _constraint()),
         ),
         *(
-            Row(door=f"{name}", what="truncation", check=_truncated(door))
+            Row(door=f"{name}", what="truncation", check=_cut(door, Status.TRUNCATED))
             for name, door in ((chat, doors.chat), (messages, doors.messages))
         ),
         Row(
             door=responses,
             what="truncation that the server calls completed",
-            check=lambda: _cut_in_silence(doors.responses),
+            check=_cut(doors.responses, Status.TRUNCATED, Status.INVALID),
         ),
         *(
             Row(door=name, what="a stream is the plain answer in pieces", check=_streamed(door))
@@ -302,16 +303,17 @@ def _again(ask: Callable[[], _R]) -> _R:
     return ask()
 
 
-def _truncated(door: Hosted) -> Callable[[], Outcome]:
+def _asked(door: Hosted, room: int) -> ExtractionResult[Order]:
+    sampling = Sampling(max_output_tokens=room)
+    return extract(Order, TEXTS[0], model=door, sampling=sampling, retry=Retry(answers=0))
+
+
+def _cut(door: Hosted, *statuses: Status) -> Callable[[], Outcome]:
+    """What its limit cut off must be no value, also where the server says "completed" of it."""
+
     def check() -> Outcome:
-        result = extract(
-            Order,
-            TEXTS[0],
-            model=door,
-            sampling=Sampling(max_output_tokens=4),
-            retry=Retry(answers=0),
-        )
-        holds = result.status is Status.TRUNCATED and result.value is None
+        result = _asked(door, 4)
+        holds = result.status in statuses and result.value is None
         return holds, f"{result.status.value}, {result.stop_reason}, {_text(result)!r}"
 
     return check
@@ -319,19 +321,6 @@ def _truncated(door: Hosted) -> Callable[[], Outcome]:
 
 def _text(result: Any) -> str:
     return "" if result.raw is None else str(result.raw.text)
-
-
-def _cut_in_silence(door: Hosted) -> Outcome:
-    """The server says "completed" of an answer that its limit cut off: it must be no value."""
-    result = extract(
-        Order,
-        TEXTS[0],
-        model=door,
-        sampling=Sampling(max_output_tokens=4),
-        retry=Retry(answers=0),
-    )
-    holds = result.status in (Status.TRUNCATED, Status.INVALID) and result.value is None
-    return holds, f"{result.status.value}, {result.stop_reason}, {_text(result)!r}"
 
 
 def _streamed(door: Hosted, constraint: Constraint | None = None) -> Callable[[], Outcome]:
@@ -353,13 +342,7 @@ def _streamed(door: Hosted, constraint: Constraint | None = None) -> Callable[[]
 
 def _in_words(door: Hosted) -> Callable[[], Outcome]:
     def check() -> Outcome:
-        result = extract(
-            Order,
-            TEXTS[0],
-            model=door,
-            sampling=Sampling(max_output_tokens=60),
-            retry=Retry(answers=0),
-        )
+        result = _asked(door, 60)
         told = "verify_enforcement" in result.strategy_reason
         holds = result.strategy is Strategy.PROMPT and told
         return holds, f"{result.status.value}, {result.strategy.value}: {result.strategy_reason}"

@@ -8,21 +8,15 @@ from typing import Any
 
 import pytest
 
-from extractkit.providers import _verdicts
 from tests.cli.conftest import Run
 from tests.server import chat, responses
 from tests.server.answers import Answer
 from tests.server.loopback import Loopback
 from tests.server.script import Recorded, Reply, error_reply, json_reply
 
+pytestmark = pytest.mark.usefixtures("no_verdicts")
+
 SENTENCE = "The capital of France is Paris."
-
-
-@pytest.fixture(autouse=True)
-def no_verdicts() -> Iterator[None]:
-    _verdicts.forget_all()
-    yield
-    _verdicts.forget_all()
 
 
 @pytest.fixture

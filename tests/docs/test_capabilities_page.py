@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from tests.acceptance.capabilities_page import PAGE, TABLE, families
+from tests.acceptance.pages import read
 
 
 def test_the_table_on_the_page_is_the_one_in_the_code() -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    part = text.partition(TABLE[0])[2].partition(TABLE[1])[0].strip()
-    assert part == families(), "write it anew: python -m tests.acceptance.capabilities_page"
+    assert read(TABLE, PAGE) == families(), (
+        "write it anew: python -m tests.acceptance.capabilities_page"
+    )

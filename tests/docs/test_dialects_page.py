@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from extractkit.schema import DIALECTS
-from tests.acceptance.dialects_page import FACTS, MEASURED, PAGE, facts, write
+from tests.acceptance.dialects_page import FACTS, MEASURED, PAGE, facts
+from tests.acceptance.pages import read, write
 
 _TEXT = PAGE.read_text(encoding="utf-8")
 
 
 def _part(markers: tuple[str, str]) -> str:
-    return _TEXT.partition(markers[0])[2].partition(markers[1])[0].strip()
+    return read(markers, PAGE)
 
 
 def test_the_facts_on_the_page_are_those_of_the_tables() -> None:

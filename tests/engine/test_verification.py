@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -25,6 +24,8 @@ from extractkit.messages import Capabilities, ModelRequest, ModelResponse, StopR
 from extractkit.providers import _verdicts
 from extractkit.testing import FakeProvider, Reply
 
+pytestmark = pytest.mark.usefixtures("no_verdicts")
+
 SENTENCE = "The capital of France is Paris."
 
 
@@ -33,13 +34,6 @@ class Server(FakeProvider):
 
     base_url = "http://127.0.0.1:9/v1"
     endpoint = "/chat/completions"
-
-
-@pytest.fixture(autouse=True)
-def no_verdicts() -> Iterator[None]:
-    _verdicts.forget_all()
-    yield
-    _verdicts.forget_all()
 
 
 def constants(request: ModelRequest) -> tuple[str, list[str]]:

@@ -16,18 +16,13 @@ from tests.server.answers import Answer
 from tests.server.loopback import Loopback
 from tests.server.script import Recorded, Reply, json_reply
 
+pytestmark = pytest.mark.usefixtures("no_verdicts")
+
 SENTENCE = "The capital of France is Paris."
 
 
 class City(BaseModel):
     name: str
-
-
-@pytest.fixture(autouse=True)
-def no_verdicts() -> Iterator[None]:
-    _verdicts.forget_all()
-    yield
-    _verdicts.forget_all()
 
 
 @pytest.fixture
