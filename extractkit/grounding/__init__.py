@@ -10,6 +10,7 @@ level GROUNDED. This room never changes a value and never calls a model.
     dates       every date with its readings; times, moments: times of day, both together
     locales     decimal marks and date orders by language
     align       the choice among several places
+    evidence    the spans of what is chosen, made when somebody looks at them
     shared      places that more values of a list stand on than the text has
 """
 
@@ -17,27 +18,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from extractkit.fields import Mark
-from extractkit.grounding.align import Place, Places, choose
+from extractkit.grounding.align import Place, Places
+from extractkit.grounding.evidence import Evidence
 from extractkit.grounding.moments import Miss
 from extractkit.grounding.shared import shared_places
-from extractkit.grounding.source import ClaimKind, Source
+from extractkit.grounding.source import ClaimKind, ClaimRow, Source
 from extractkit.paths import JsonValue, Pointer
 from extractkit.results import Finding, Grounding, LevelCount, Span, Validity
 
 __all__ = ["ClaimKind", "ClaimLike", "ClaimRow", "GroundingReport", "locate", "locate_rows"]
 
-ClaimRow: TypeAlias = tuple[Pointer, JsonValue, ClaimKind, Mark | None]
-"""Pointer, value, kind and mark of a claim."""
-
 _DEFAULTS = Grounding()
-_set_start, _set_end, _set_grade, _set_ambiguous = (
-    getattr(Span, name).__set__ for name in ("start", "end", "grade", "ambiguous")
-)
 _SHOWN = 60
-_CONTAINERS = (list, dict)
+_SHORT = 16_384  # a longer text has places without number, which nothing should hold
 
 
 class ClaimLike(Protocol):
@@ -70,7 +66,9 @@ class GroundingReport:
 
     Attributes:
         evidence: Where each found value stands, by pointer, in the order of the claims; keys of
-            maps are looked for, but their pointer belongs to the value.
+            maps are looked for, but their pointer belongs to the value. Of a short text, which of
+            several equally good places a value gets is settled at the first look; level, counts
+            and findings do not depend on it.
         findings: An error for each value and each key that is not found, a warning for each
             doubtful place, and for each place that several values of a list share.
         count: Claims looked for, left out by rule, and not found.
@@ -115,56 +113,25 @@ def locate_rows(
         UsageError: If the locale is not known, or the reference date is no ISO date.
         UnsupportedError: If fuzzy matches are asked for.
     """
-    source = Source(text, options)
-    find = source.find
-    places: dict[Pointer, Places] = {}
+    asked, answers = Source(text, options).find_all(rows)
+    pointers: list[Pointer] = []
+    places: list[Places] = []
     misses: dict[int, Miss] = {}
-    asked: list[ClaimRow] = []
-    for row in rows:
-        pointer, value, kind, _ = row
-        if kind == "exempt" or value is None or isinstance(value, _CONTAINERS):
-            continue  # null and empty containers state nothing, whatever their kind
-        is_key = kind == "key"
-        is_text = is_key and isinstance(value, str)
-        found = source.find_key(value) if is_text else find(pointer, value, kind)
+    for number, found in enumerate(answers):
         if isinstance(found, Miss):
-            misses[len(asked)] = found
-        elif not is_key:
-            places[pointer] = found
-        asked.append(row)
-    evidence, doubtful = _evidence(places, choose(places, text))
+            misses[number] = found
+        elif asked[number][2] != "key":
+            pointers.append(asked[number][0])
+            places.append(found)
+    evidence = Evidence(pointers, places, text)
+    at_once = len(text) > _SHORT or any(each.is_doubtful for each in places)
+    doubtful = evidence.doubtful() if at_once else {}
     findings = _findings(asked, misses, doubtful, text) if misses or doubtful else ()
     return GroundingReport(
         evidence=evidence,
-        findings=(*findings, *shared_places(places, text)),
+        findings=(*findings, *shared_places(pointers, places, text)),
         count=LevelCount(checked=len(asked), exempt=len(rows) - len(asked), failed=len(misses)),
     )
-
-
-def _evidence(
-    places: Mapping[Pointer, Places], chosen: Sequence[int]
-) -> tuple[dict[Pointer, Span], dict[Pointer, Place]]:
-    """Return what `Span(...)` makes of the chosen places, and those that are doubtful.
-
-    That call takes three times as long.
-    """
-    evidence: dict[Pointer, Span] = {}
-    doubtful: dict[Pointer, Place] = {}
-    new = object.__new__
-    for (pointer, each), index in zip(places.items(), chosen, strict=True):
-        span = evidence[pointer] = new(Span)
-        _set_start(span, each.starts[index])
-        _set_end(span, each.ends[index])
-        if each.best is None:
-            _set_grade(span, each.grade)
-            _set_ambiguous(span, False)
-        else:
-            place = each.best[index]
-            _set_grade(span, place[2])
-            _set_ambiguous(span, place[3] != "")
-            if place[3]:
-                doubtful[pointer] = place
-    return evidence, doubtful
 
 
 def _findings(

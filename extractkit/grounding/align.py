@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from operator import lt
+from itertools import accumulate, count
+from operator import add, lt
 from typing import Literal, NamedTuple, TypeAlias
 
 from extractkit.paths import Pointer
 
-__all__ = ["Grade", "Place", "Places", "choose"]
+__all__ = ["Grade", "Place", "Places", "choose", "line_breaks"]
 
 # Rows of a table are lines: what stands on another line is further away than its distance says.
 _LINE_BREAK_COST = 40
@@ -51,17 +51,22 @@ class Places:
         count: How many there are.
         head: Where the first of them starts.
         starts: Where the best of them start: those without a doubt, if there are any.
-        ends: Where these end.
         grade: The grade of the first of these.
         best: These themselves; None where all are of that grade and without a doubt.
         found: All of them; None in the same case.
     """
 
-    __slots__ = ("_are_apart", "best", "count", "ends", "found", "grade", "head", "starts")
+    __slots__ = ("_are_apart", "_ends", "best", "count", "found", "grade", "head", "starts")
 
-    def __init__(self, starts: list[int], ends: list[int], grade: Grade) -> None:
-        """Make places without a doubt, all of one grade, at least one."""
-        self.starts, self.ends, self.grade = starts, ends, grade
+    def __init__(self, starts: list[int], ends: list[int] | int, grade: Grade) -> None:
+        """Make places without a doubt, all of one grade.
+
+        Args:
+            starts: Where they start, at least one.
+            ends: Where they end, or the length that all of them have.
+            grade: The grade of all.
+        """
+        self.starts, self._ends, self.grade = starts, ends, grade
         self.count = len(starts)
         self.head = starts[0]
         self.found: Sequence[Place] | None = None
@@ -81,10 +86,25 @@ class Places:
         made.best = best
         return made
 
+    @property
+    def ends(self) -> list[int]:
+        """Where the best of them end."""
+        ends = self._ends
+        if isinstance(ends, int):
+            length = ends
+            ends = self._ends = [start + length for start in self.starts]
+        return ends
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether there is a doubt about each of them."""
+        return self.best is not None and self.best[0][3] != ""
+
     def are_apart(self) -> bool:
         """Return whether the best ones end in the order in which they start."""
         if self._are_apart is None:
-            self._are_apart = all(map(lt, self.ends, self.ends[1:]))
+            ends = self.ends
+            self._are_apart = all(map(lt, ends, ends[1:]))
         return self._are_apart
 
     @property
@@ -100,18 +120,26 @@ class Places:
         return tuple([place[0] for place in self.found] if self.found else self.starts)
 
 
-def choose(places: Mapping[Pointer, Places], text: str) -> list[int]:
+def line_breaks(text: str) -> list[int]:
+    """Return where the line breaks of `text` stand."""
+    return list(map(add, accumulate(map(len, text.split("\n")[:-1])), count()))
+
+
+def choose(places: Mapping[Pointer, Places], breaks: Sequence[int]) -> list[int]:
     """Return which of the best places is taken, for each pointer in the order of `places`.
 
     Args:
         places: What was found for each.
-        text: What the offsets count in.
+        breaks: Where the line breaks of the text stand.
     """
     chosen = [0] * len(places)
-    placed: defaultdict[Pointer, _Siblings] = defaultdict(_Siblings)
+    placed: dict[Pointer, _Siblings] = {}
     undecided: list[tuple[int, _Siblings, Places]] = []
     for index, (pointer, each) in enumerate(places.items()):
-        siblings = placed[pointer.rpartition("/")[0]]
+        parent = pointer.rpartition("/")[0]
+        siblings = placed.get(parent)
+        if siblings is None:
+            siblings = placed[parent] = _Siblings(breaks)
         if len(each.starts) == 1:
             siblings.add(each.starts[0], each.ends[0])
         else:
@@ -119,7 +147,7 @@ def choose(places: Mapping[Pointer, Places], text: str) -> list[int]:
     for index, siblings, each in undecided:
         nearest = 0
         if siblings.starts:
-            nearest = chosen[index] = siblings.nearest(each, text)
+            nearest = chosen[index] = siblings.nearest(each)
         siblings.add(each.starts[nearest], each.ends[nearest])
     return chosen
 
@@ -134,9 +162,10 @@ class _Siblings:
         high: Where the last of them ends.
     """
 
-    __slots__ = ("_end_sum", "_start_sum", "ends", "high", "low", "starts")
+    __slots__ = ("_breaks", "_end_sum", "_start_sum", "ends", "high", "low", "starts")
 
-    def __init__(self) -> None:
+    def __init__(self, breaks: Sequence[int]) -> None:
+        self._breaks = breaks
         self.starts: list[int] = []
         self.ends: list[int] = []
         self.low, self.high = _FAR, 0
@@ -156,13 +185,13 @@ class _Siblings:
             self._end_sum -= self.ends.pop(0)
             self.low, self.high = min(self.starts), max(self.ends)
 
-    def nearest(self, places: Places, text: str) -> int:
+    def nearest(self, places: Places) -> int:
         """Return which place has the least distance to all of these, the first among equals."""
         own, own_ends, low = places.starts, places.ends, self.low
         at = bisect_left(own, low)
         behind = bisect_left(own, self.high, at)
         if behind > at + 1 or not places.are_apart() or (at and own_ends[at - 1] > low):
-            return _least(places, _near(own, self.starts), self.starts, self.ends, text)
+            return _least(places, _near(own, self.starts), self.starts, self.ends, self._breaks)
         # Of those before all siblings only the last can be the nearest, of those after them only
         # the first: with at most one among them, it is one of three. Line breaks only add to a
         # distance, so that the likely one is looked at before the other.
@@ -172,46 +201,53 @@ class _Siblings:
         among = _FAR
         if behind > at:
             place = own[at], own_ends[at]
-            among = 0 if count == 1 else _distance(place, self.starts, self.ends, text, -1)
+            among = 0 if count == 1 else self._among(place)
         if after < before:
             if after < among:
-                after += self._breaks_before(own[behind], text)
+                after += self._breaks_before(own[behind])
             if before <= among and before <= after:
-                before += self._breaks_after(own_ends[at - 1], text)
+                before += self._breaks_after(own_ends[at - 1])
         else:
             if before <= among:
-                before += self._breaks_after(own_ends[at - 1], text)
+                before += self._breaks_after(own_ends[at - 1])
             if after < among and after < before:
-                after += self._breaks_before(own[behind], text)
+                after += self._breaks_before(own[behind])
         if before <= among and before <= after:
             return at - 1
         return at if among <= after else behind
 
-    def _breaks_after(self, end: int, text: str) -> int:
+    def _among(self, place: tuple[int, int]) -> int:
+        return _distance(place, self.starts, self.ends, self._breaks, -1)
+
+    def _breaks_after(self, end: int) -> int:
         """Return what line breaks cost between a place that ends there and all of these."""
-        line_end = text.find("\n", end, self.high)
-        if line_end < 0:
+        at = bisect_left(self._breaks, end)
+        line_end = self._breaks[at] if at < len(self._breaks) else _FAR
+        if line_end >= self.high:
             return 0
         if line_end < self.low:
             return _LINE_BREAK_COST * len(self.starts)
         return _LINE_BREAK_COST * len([start for start in self.starts if start > line_end])
 
-    def _breaks_before(self, start: int, text: str) -> int:
+    def _breaks_before(self, start: int) -> int:
         """Return what line breaks cost between all of these and a place that starts there."""
-        line_end = text.rfind("\n", self.low, start)
-        if line_end < 0:
+        at = bisect_left(self._breaks, start)
+        line_end = self._breaks[at - 1] if at else -1
+        if line_end < self.low:
             return 0
         if line_end >= self.high:
             return _LINE_BREAK_COST * len(self.ends)
         return _LINE_BREAK_COST * len([end for end in self.ends if end <= line_end])
 
 
-def _least(places: Places, near: list[int], starts: list[int], ends: list[int], text: str) -> int:
+def _least(
+    places: Places, near: list[int], starts: list[int], ends: list[int], breaks: Sequence[int]
+) -> int:
     """Return the first of the nearest among the places with these numbers."""
     nearest, least = 0, -1
     for index in near:
         own = places.starts[index], places.ends[index]
-        distance = _distance(own, starts, ends, text, least)
+        distance = _distance(own, starts, ends, breaks, least)
         if least < 0 or distance < least:
             nearest, least = index, distance
         if not least:
@@ -229,7 +265,7 @@ def _near(own: Sequence[int], starts: Sequence[int]) -> list[int]:
 
 
 def _distance(
-    own: tuple[int, int], starts: list[int], ends: list[int], text: str, most: int
+    own: tuple[int, int], starts: list[int], ends: list[int], breaks: Sequence[int], most: int
 ) -> int:
     """Return the distance to all siblings together; no more than `most`, unless that is < 0."""
     start, end = own
@@ -238,7 +274,8 @@ def _distance(
         first, last = (end, sibling) if start <= sibling else (ends[index], start)
         if last > first:
             total += last - first
-            if text.find("\n", first, last) >= 0:
+            at = bisect_left(breaks, first)
+            if at < len(breaks) and breaks[at] < last:
                 total += _LINE_BREAK_COST
             if 0 <= most <= total:
                 return most

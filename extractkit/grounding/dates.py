@@ -140,6 +140,16 @@ class DateIndex:
         """Return where `year` stands as a part of a date written in digits."""
         return tuple(sorted(set(self._years.get(year, ()))))
 
+    @property
+    def days(self) -> tuple[date, ...]:
+        """Every day that some place can be read as, each once."""
+        return tuple(self._days)
+
+    @property
+    def years_in_digits(self) -> tuple[int, ...]:
+        """Every year that `years` finds, each once."""
+        return tuple(self._years)
+
     def coarser(self, wanted: date) -> str:
         """Return what less exact date of `wanted` the text gives, as words; "" for none."""
         months, years = self._months_and_years

@@ -15,7 +15,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from itertools import accumulate, repeat
+from itertools import accumulate
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
@@ -51,6 +51,7 @@ _PLAIN_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,6})?\Z", re.ASCI
 
 _MOST_PLACES = 1000
 _START = itemgetter(1)
+_FILED_START = itemgetter(0)
 _new: Any = cast("Any", tuple).__new__  # the constructor of a named tuple takes twice as long
 
 _OVER_SPACE = "the digits may be one number with a space in it, or several numbers"
@@ -113,7 +114,14 @@ class NumberIndex:
     def __init__(self, text: str, *, decimal: Literal[".", ","] | None = None) -> None:
         self._text = text
         self._decimal: Literal[".", ","] | None = decimal
-        self._tokens: defaultdict[str, list[_Filed]] = defaultdict(list)
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        self._betweens: list[str] = []  # what stands before each token, and after the last
+        self._numbers: defaultdict[str, list[int]] = defaultdict(list)
+        self._families: defaultdict[str, list[str]] = defaultdict(list)
+        self._cut: defaultdict[str, list[_Filed]] = defaultdict(list)
+        self._filed: dict[str, list[_Filed]] = {}
+        self._parted: dict[str, tuple[list[int], list[_Filed]]] = {}
         self._found: dict[Decimal, tuple[NumberReading, ...]] = {}
         self._read: dict[_Token, list[NumberReading]] = {}
         self._forms: dict[str, list[tuple[Decimal, str, str]]] = {}
@@ -133,7 +141,7 @@ class NumberIndex:
             same: list[NumberReading]
             before_is_bare, after_is_bare = self._edges.before, self._edges.after
             doubts: dict[str, list[str]] = {}
-            for filed in self._tokens.get(_digits(str(value)), ()):
+            for filed in self._family(_digits(str(value))):
                 start, end, doubt, token, before, after = filed
                 if doubt or self._spaced or not (before_is_bare[before] and after_is_bare[after]):
                     same = [each for each in self._readings(filed) if each[0] == value]
@@ -155,35 +163,68 @@ class NumberIndex:
         """Return the doubt of each reading of a bare token that is worth `value`."""
         return [own or zero for number, own, zero in self._forms_of(token) if number == value]
 
-    def find_bare(self, value: Decimal, spelled: str) -> tuple[list[int], list[int]] | None:
-        """Return where all tokens start and end that are worth `value`, if they are all alike.
+    def find_bare(self, value: Decimal, spelled: str) -> list[int] | None:
+        """Return where all tokens start that are worth `value`, if they are all alike.
 
         None unless each is written as `spelled`, has nothing around it and no doubt about it.
         """
-        tokens = self._tokens.get(_digits(spelled), ())
-        if self._spaced or len(tokens) > _MOST_PLACES:
+        digits = _digits(spelled)
+        own = self._numbers.get(spelled, ())
+        if not own or len(own) > _MOST_PLACES or self._spaced or digits in self._cut:
             return None
-        before_is_bare, after_is_bare = self._edges.before, self._edges.after
-        starts: list[int] = []
-        ends: list[int] = []
-        others: set[str] = set()
-        for filed in tokens:
-            start, end, doubt, token, before, after = filed
-            if doubt or not (before_is_bare[before] and after_is_bare[after]):
-                if any(each[0] == value for each in self._readings(filed)):
-                    return None
-            elif token == spelled:
-                starts.append(start)
-                ends.append(end)
-            elif token not in others:
-                if self._doubts(token, value):
-                    return None
-                others.add(token)
-        if not starts:
+        for token in self._families[digits]:
+            bare, others = self._part(token)
+            if others and any(
+                each[0] == value for filed in others for each in self._readings(filed)
+            ):
+                return None
+            if token == spelled:
+                own = bare
+            elif bare and self._doubts(token, value):
+                return None
+        if not own:
             return None
         # Only of three digits behind a point there may be a doubt.
         is_sure = spelled[-4:-3] != "." or self._doubts(spelled, value) == [""]
-        return (starts, ends) if is_sure else None
+        starts = self._starts
+        return [starts[number] for number in own] if is_sure else None
+
+    def _part(self, token: str) -> tuple[list[int], list[_Filed]]:
+        """Return the numbers of the places of `token` with nothing around it, and the others."""
+        parted = self._parted.get(token)
+        if parted is None:
+            before_is_bare, after_is_bare = self._edges.before, self._edges.after
+            betweens = self._betweens
+            bare: list[int] = []
+            others: list[_Filed] = []
+            for number in self._numbers[token]:
+                before, after = betweens[number], betweens[number + 1]
+                if before_is_bare[before] and after_is_bare[after]:
+                    bare.append(number)
+                else:
+                    others.append(self._file(token, number))
+            parted = self._parted[token] = bare, others
+        return parted
+
+    def _file(self, token: str, number: int) -> _Filed:
+        before, after = self._betweens[number], self._betweens[number + 1]
+        return self._starts[number], self._ends[number], "", token, before, after
+
+    def _family(self, digits: str) -> list[_Filed]:
+        """Return every token with these significant digits, cut out in every way."""
+        filed = self._filed.get(digits)
+        if filed is None:
+            tokens = [
+                self._file(token, number)
+                for token in self._families.get(digits, ())
+                for number in self._numbers[token]
+            ]
+            cut = self._cut.get(digits, ())
+            tokens += [each for each in cut if each[2] == _IN_LIST]
+            filed = sorted(tokens, key=_FILED_START)
+            filed += [each for each in cut if each[2] == _OVER_SPACE]
+            self._filed[digits] = filed
+        return filed
 
     def spelled(self, digits: str) -> list[tuple[int, int]]:
         """Return the spans of tokens written exactly as `digits`, as "9.00" in "RM9.00"."""
@@ -191,12 +232,23 @@ class NumberIndex:
             return []
         return [
             filed[:2]
-            for filed in self._tokens.get(_significant(digits), ())
+            for filed in self._family(_significant(digits))
             if filed[3] == digits and self._readings(filed)
         ]
 
+    def values(self) -> tuple[Decimal, ...]:
+        """Return what every reading is worth; equal ones once for each way to write the digits."""
+        return tuple(
+            {
+                str(reading.value): reading.value
+                for digits in (*self._families, *self._cut)
+                for filed in self._family(digits)
+                for reading in self._readings(filed)
+            }.values()
+        )
+
     def _scan(self) -> None:
-        """File every token under its significant digits, in the order of the text."""
+        """Number the tokens and file them under their significant digits."""
         text = self._text
         is_ascii = text.isascii()
         if any(gap in text for gap in ("'" if is_ascii else _GROUP_GAPS)):
@@ -205,27 +257,28 @@ class NumberIndex:
         else:
             parts = (_AT_ASCII if is_ascii else _AT_GAPLESS).split(text)
         offsets = list(accumulate(map(len, parts)))
-        tokens, betweens = parts[1::2], parts[::2]
-        known = {token: self._tokens[_significant(token)] for token in dict.fromkeys(tokens)}
-        lists = {token for token in known if "," in token and _is_list(token)}
-        columns = offsets[::2], offsets[1::2], repeat(""), tokens, betweens, betweens[1:]
-        for filed in zip(*columns, strict=False):
-            token = filed[3]
-            known[token].append(filed)
-            if token in lists:
-                self._file_parts(token, filed[0])
-        if " " not in betweens or not _may_be_spaced(betweens, tokens):
+        tokens, self._betweens = parts[1::2], parts[::2]
+        self._starts, self._ends = offsets[::2], offsets[1::2]
+        numbers, families = self._numbers, self._families
+        for number, token in enumerate(tokens):
+            numbers[token].append(number)
+        for token in numbers:
+            families[_significant(token)].append(token)
+            if "," in token and _is_list(token):
+                for number in numbers[token]:
+                    self._file_parts(token, self._starts[number])
+        if " " not in self._betweens or not _may_be_spaced(self._betweens, tokens):
             return
         for match in _SPACED.finditer(text):
             self._spaced.append(match.span())
             token = match.group()
-            self._tokens[_significant(token)].append((*match.span(), _OVER_SPACE, token, "", ""))
+            self._cut[_significant(token)].append((*match.span(), _OVER_SPACE, token, "", ""))
 
     def _file_parts(self, token: str, start: int) -> None:
         for match in re.finditer(r"\d+", token):
             part = match.group()
             first, last = start + match.start(), start + match.end()
-            self._tokens[_significant(part)].append((first, last, _IN_LIST, part, "", ""))
+            self._cut[_significant(part)].append((first, last, _IN_LIST, part, "", ""))
 
     def _readings(self, filed: _Filed) -> list[NumberReading]:
         """Read one token: every value it may have, none where it is part of something longer."""

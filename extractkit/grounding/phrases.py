@@ -57,8 +57,8 @@ class PhraseIndex:
         whole = (span for span in spans if span is not None and stands_alone(self._text, *span))
         return list(islice(whole, _MOST_PLACES))
 
-    def find_as_is(self, phrase: str) -> tuple[list[int], list[int]] | None:
-        """Return where `phrase` starts and ends as whole words, letter for letter.
+    def find_as_is(self, phrase: str) -> list[int] | None:
+        """Return where `phrase` starts as whole words, letter for letter.
 
         None where it does not, and where `find` must tell: beyond ASCII, and where the phrase may
         stand very often.
@@ -78,14 +78,14 @@ class PhraseIndex:
         while at >= 0:
             end = at + length
             after = text[end : end + 1]
-            is_between_spaces = at and text[at - 1] == " " == after
-            goes_on = may_go_on and after.isalnum()
-            if is_between_spaces or (not goes_on and stands_alone(text, at, end)):
+            if (after == " " and at and text[at - 1] == " ") or (
+                not (may_go_on and after.isalnum()) and stands_alone(text, at, end)
+            ):
                 starts.append(at)
             elif (inside := inside + 1) > _MOST_INSIDE:
                 return None
             at = search(phrase, at + 1)
-        return (starts, [start + length for start in starts]) if starts else None
+        return starts or None
 
     def _may_be_frequent(self, phrase: str) -> bool:
         """Whether a phrase in ASCII may, once folded, stand at more places than are looked at."""

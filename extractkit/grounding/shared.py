@@ -7,7 +7,7 @@ for several. It is a doubt and no verdict: a header can hold for every row of a 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from extractkit.grounding.align import Places
@@ -17,24 +17,26 @@ from extractkit.results import Finding, Validity
 __all__ = ["shared_places"]
 
 
-def shared_places(places: Mapping[Pointer, Places], text: str) -> Iterator[Finding]:
+def shared_places(
+    pointers: Sequence[Pointer], places: Sequence[Places], text: str
+) -> Iterator[Finding]:
     """Yield a warning for each value that one column of a list has more often than the text.
 
     Args:
-        places: Every place of each found value, in the order of the answer.
+        pointers: Of the found values, in the order of the answer.
+        places: Every place of each of these.
         text: What the offsets count in.
     """
     # Most values are claimed no more often than they stand there, whatever their columns.
-    firsts = Counter([each.head for each in places.values()])
-    groups: defaultdict[tuple[Pointer, tuple[int, ...]], list[Pointer]] = defaultdict(list)
-    claimed = [pair for pair in places.items() if firsts[pair[1].head] > pair[1].count]
-    for pointer, each in claimed:
-        if (column := _column(pointer)) != pointer:
-            groups[column, each.all_starts].append(pointer)
-    for (column, starts), pointers in groups.items():
-        if len(pointers) > len(starts):
-            start, end = places[pointers[0]].first
-            yield _warning(column, len(pointers), len(starts), text[start:end])
+    firsts = Counter([each.head for each in places])
+    groups: defaultdict[tuple[Pointer, tuple[int, ...]], list[Places]] = defaultdict(list)
+    for pointer, each in zip(pointers, places, strict=True):
+        if firsts[each.head] > each.count and (column := _column(pointer)) != pointer:
+            groups[column, each.all_starts].append(each)
+    for (column, starts), group in groups.items():
+        if len(group) > len(starts):
+            start, end = group[0].first
+            yield _warning(column, len(group), len(starts), text[start:end])
 
 
 def _column(pointer: Pointer) -> Pointer:

@@ -8,13 +8,14 @@ never changes a value and never judges a document.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from extractkit.errors import UnsupportedError, UsageError
+from extractkit.fields import Mark
 from extractkit.grounding.align import Place, Places
 from extractkit.grounding.dates import DateIndex
 from extractkit.grounding.locales import convention
@@ -26,9 +27,14 @@ from extractkit.grounding.times import TimeIndex
 from extractkit.paths import JsonValue, Pointer, split
 from extractkit.results import Grounding
 
-__all__ = ["ClaimKind", "Source"]
+__all__ = ["ClaimKind", "ClaimRow", "Source"]
 
 ClaimKind: TypeAlias = Literal["text", "number", "date", "datetime", "time", "key", "exempt"]
+ClaimRow: TypeAlias = tuple[Pointer, JsonValue, ClaimKind, Mark | None]
+"""Pointer, value, kind and mark of a claim."""
+
+_CONTAINERS = (list, dict)
+_KINDS_OF_KEYS: tuple[ClaimKind, ...] = ("number", "date", "datetime", "time")
 
 _new: Any = cast("Any", tuple).__new__  # the constructor of a named tuple takes twice as long
 _NO_WORDS: frozenset[str] = frozenset()
@@ -69,36 +75,46 @@ class Source:
         self._reference = _reference(options.reference_date)
         self._known: dict[tuple[object, ...], Places | Miss | _InUnits] = {}
 
-    def find_key(self, key: str) -> Places | Miss:
-        """Return every place that states the key of a map, as text or as what it spells."""
-        found = self.find("", key, "text")
-        kinds: tuple[ClaimKind, ...] = ("number", "date", "datetime", "time")
-        for kind in kinds:
+    def find_all(self, rows: Iterable[ClaimRow]) -> tuple[list[ClaimRow], list[Places | Miss]]:
+        """Return the claims that can be looked for, and what was found for each of them.
+
+        That is every place that states the value, in the order of the text, or why there is none.
+        A value that is not what its kind says is looked for as what it is. Each value is looked
+        for once, but for numbers of which the text says the unit: there the last name of the
+        pointer counts.
+        """
+        asked: list[ClaimRow] = []
+        answers: list[Places | Miss] = []
+        known = self._known
+        for row in rows:
+            pointer, value, kind, _ = row
+            made_of = value.__class__
+            if kind == "exempt" or value is None:
+                continue
+            if made_of is str or made_of is int:
+                key: tuple[object, ...] = (kind, value)
+            elif isinstance(value, _CONTAINERS):
+                continue  # null and empty containers state nothing, whatever their kind
+            else:  # 1, 1.0 and True are equal, and so are 0.0 and -0.0, which read differently
+                key = kind, made_of, repr(value)
+            found = known.get(key)
+            if found is None:
+                found = known[key] = self._look_for(value, kind)
+            if isinstance(found, _InUnits):
+                found = self._number_places(found.readings, found.spelled, _words(pointer))
+            asked.append(row)
+            answers.append(found)
+        return asked, answers
+
+    def _look_for(self, value: JsonValue, kind: ClaimKind) -> Places | Miss | _InUnits:
+        if kind != "key" or not isinstance(value, str):
+            return self._find(value, kind)
+        found = self._find(value, "text")
+        for other_kind in _KINDS_OF_KEYS:
             if not isinstance(found, Miss):
                 break
-            other = self.find("", key, kind)
+            other = self._find(value, other_kind)
             found = found if isinstance(other, Miss) else other
-        return found
-
-    def find(self, pointer: Pointer, value: JsonValue, kind: ClaimKind) -> Places | Miss:
-        """Return every place that states `value`, in the order of the text, or why there is none.
-
-        A value that is not what `kind` says is looked for as what it is. Each value is looked for
-        once, but for numbers of which the text says the unit.
-
-        Args:
-            pointer: Where the value stands in the answer; its last name may tell the unit.
-            value: A JSON scalar other than null.
-            kind: What the value is meant to be.
-        """
-        made_of = value.__class__
-        # Of floats, 0.0 and -0.0 are equal and not written alike.
-        key = (kind, made_of, repr(value) if made_of is float else value)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._find(value, kind)
-        if isinstance(found, _InUnits):
-            return self._number_places(found.readings, found.spelled, _words(pointer))
         return found
 
     def _find(self, value: JsonValue, kind: ClaimKind) -> Places | Miss | _InUnits:
@@ -145,7 +161,7 @@ class Source:
         wanted = value.strip()
         as_is = self._phrases.find_as_is(wanted) if wanted else None
         if as_is is not None:
-            return Places(*as_is, "exact")
+            return Places(as_is, len(wanted), "exact")
         needle = fold_phrase(value)
         if not needle:
             return Miss(code="empty_string", reason="is empty, which states nothing; use null")
@@ -172,7 +188,7 @@ class Source:
         spelled = str(number)
         bare = self._numbers.find_bare(number, spelled)
         if bare is not None:
-            return Places(*bare, "exact")
+            return Places(bare, len(spelled), "exact")
         readings = self._numbers.find(number)
         if readings:
             if any(reading.unit for reading in readings):

@@ -53,6 +53,17 @@ class TimeIndex:
         """Every offset that the text gives, in seconds east of UTC, ascending."""
         return tuple(sorted(self._offsets))
 
+    @property
+    def stated(self) -> tuple[tuple[time, int | None], ...]:
+        """Every time of day with its offset in seconds, each once."""
+        return tuple(
+            dict.fromkeys(
+                (_time(hour, minute, reading.second or 0.0), reading.offset_s)
+                for (hour, minute), readings in self._readings.items()
+                for reading in readings
+            )
+        )
+
     def find(self, wanted: time, *, with_seconds: bool = True) -> tuple[TimeReading, ...]:
         """Return every reading of this time, whatever its offset, in the order of the text.
 
@@ -80,6 +91,10 @@ class TimeIndex:
         if reading.offset_s is not None:
             self._offsets.add(reading.offset_s)
         self._readings[hour, int(match["minute"] or 0)].append(reading)
+
+
+def _time(hour: int, minute: int, second: float) -> time:
+    return time(hour, minute, int(second), round(second % 1 * 1e6))
 
 
 def _hour(match: re.Match[str]) -> int | None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractkit.grounding import locate
-from extractkit.grounding.align import Place, Places, choose
+from extractkit.grounding.align import Place, Places, choose, line_breaks
 from tests.grounding.asking import Claim
 
 TABLE = "Widget  2  5.00  10.00\nGadget  2  5.00  10.00\nTotal  20.00"
@@ -47,7 +47,7 @@ def test_overlapping_places_have_no_distance() -> None:
     text = "a b"
     whole = Place(start=0, end=3, grade="exact")
     first, second = Place(start=0, end=1, grade="exact"), Place(start=2, end=3, grade="exact")
-    chosen = choose({"/x": Places.of([whole]), "/y": Places.of([first, second])}, text)
+    chosen = choose({"/x": Places.of([whole]), "/y": Places.of([first, second])}, line_breaks(text))
     assert chosen == [0, 0]
 
 
@@ -104,7 +104,7 @@ def test_the_quick_choice_is_the_one_by_definition(
         else Places.of([Place(start, end, "exact") for start, end in spans])
         for at, spans in enumerate(options)
     }
-    chosen = choose(places, _TEXT)
+    chosen = choose(places, line_breaks(_TEXT))
     taken = [
         (each.starts[index], each.ends[index])
         for each, index in zip(places.values(), chosen, strict=True)
@@ -120,5 +120,5 @@ def test_places_in_rows_are_told_apart_by_their_lines() -> None:
         f"/{row}/price": Places(starts, [start + 2 for start in starts], "exact")
         for row in range(20)
     }
-    chosen = choose({**names, **prices}, text)
+    chosen = choose({**names, **prices}, line_breaks(text))
     assert chosen == [*[0] * 20, *range(20)]
