@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
@@ -10,7 +10,7 @@ from typing import TypeAlias
 from extractkit.paths import JsonValue, Pointer
 from extractkit.results import Finding
 
-__all__ = ["ParsedDocument", "Places", "Spans"]
+__all__ = ["ParsedDocument", "Places", "Spans", "Table"]
 
 Spans: TypeAlias = Mapping[Pointer, tuple[int, int]]
 
@@ -19,20 +19,74 @@ def _nowhere() -> tuple[Spans, Spans]:
     return {}, {}
 
 
+class Table(Mapping[Pointer, tuple[int, int]]):
+    """Spans of parts of a text that was cut into pieces.
+
+    A tuple is made when it is asked for: many thousands of them would cost more than the parse.
+
+    Args:
+        rows: Pointer to the piece before, in the text's order.
+        ends: Where each piece ends.
+    """
+
+    __slots__ = ("_ends", "_rows")
+
+    def __init__(self, rows: Mapping[Pointer, int], ends: Sequence[int]) -> None:
+        self._rows = rows
+        self._ends = ends
+
+    def __getitem__(self, pointer: Pointer) -> tuple[int, int]:
+        row = self._rows[pointer]
+        return self._ends[row], self._ends[row + 1]
+
+    def __iter__(self) -> Iterator[Pointer]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
 class Places:
     """Where the parts of a document stand, found out when the first asks.
 
     Args:
-        find: Gives the spans of the leaves and those of the keys.
+        text: The whole text.
+        find: Gives the spans of the leaves and those of the keys, each in the text's order.
     """
 
-    def __init__(self, find: Callable[[], tuple[Spans, Spans]] = _nowhere) -> None:
+    def __init__(self, text: str = "", find: Callable[[], tuple[Spans, Spans]] = _nowhere) -> None:
+        self._text = text
         self._find = find
 
     @cached_property
     def found(self) -> tuple[Spans, Spans]:
-        """The spans of the leaves and those of the keys."""
+        """The spans of the leaves and those of the keys, in characters."""
         return self._find()
+
+    @cached_property
+    def in_bytes(self) -> tuple[Spans, Spans]:
+        """The same in bytes of the text in UTF-8; in ASCII they are the same objects."""
+        if self._text.isascii():
+            return self.found
+        leaves, keys = self.found
+        return _in_bytes(self._text, leaves), _in_bytes(self._text, keys)
+
+
+def _in_bytes(text: str, spans: Spans) -> Spans:
+    """Return `spans`, which follow each other, counted in bytes; linear in `text`."""
+    found: dict[Pointer, tuple[int, int]] = {}
+    pos = at = 0
+    for pointer, (start, end) in spans.items():
+        at += _size(text[pos:start])
+        size = _size(text[start:end])
+        found[pointer] = (at, at + size)
+        pos, at = end, at + size
+    return found
+
+
+def _size(part: str) -> int:
+    # Words around a document may hold half a surrogate pair, which is counted as three bytes.
+    return len(part) if part.isascii() else len(part.encode("utf-8", "surrogatepass"))
 
 
 _NO_PLACES = Places()
@@ -42,14 +96,19 @@ _NO_PLACES = Places()
 class ParsedDocument:
     """One JSON document and where its parts stand, or what kept the text from being one.
 
+    Leaves are those of `paths.walk`. Spans are (start, end) in the text as given, by pointer, end
+    exclusive; all are empty where `ok` is false.
+
     Attributes:
         value: The document as plain JSON; None where `ok` is false. Integers are exact.
         findings: Everything that the parse has to say, all at SYNTAX.
-        places: What `spans` and `key_spans` are read from; not for callers.
+        digits: The number as it was written, by pointer, where a float holds it only nearly.
+        places: What the spans are read from; not for callers.
     """
 
     value: JsonValue = None
     findings: tuple[Finding, ...] = ()
+    digits: Mapping[Pointer, str] = field(default_factory=dict[Pointer, str], compare=False)
     places: Places = field(default=_NO_PLACES, repr=False, compare=False)
 
     @property
@@ -59,13 +118,20 @@ class ParsedDocument:
 
     @property
     def spans(self) -> Spans:
-        """(start, end) of each leaf's JSON text in the text as given, by pointer.
-
-        In characters, end exclusive. Leaves are those of `paths.walk`.
-        """
+        """The span of each leaf's JSON text, in characters: `text[start:end]`."""
         return self.places.found[0]
 
     @property
     def key_spans(self) -> Spans:
-        """The same of each object key, quotes included, by the pointer of its value."""
+        """The span of each object key, quotes included, by the pointer of its value."""
         return self.places.found[1]
+
+    @property
+    def byte_spans(self) -> Spans:
+        """The span of each leaf in bytes: `text.encode()[start:end]`."""
+        return self.places.in_bytes[0]
+
+    @property
+    def byte_key_spans(self) -> Spans:
+        """The span of each object key in bytes."""
+        return self.places.in_bytes[1]

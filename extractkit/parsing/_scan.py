@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Final, Literal, NoReturn, TypeAlias
 
-from extractkit.parsing._document import ParsedDocument, Places, Spans
+from extractkit.parsing._document import ParsedDocument, Places
 from extractkit.paths import JsonValue, Pointer, is_array, is_object, join
 from extractkit.results import FieldState, Finding, PartialResult, Validity
 
@@ -79,6 +79,7 @@ class Scan:
         self.findings: list[Finding] = []
         self._spans: dict[Pointer, _Span] = {}
         self._key_spans: dict[Pointer, _Span] = {}
+        self._digits: dict[Pointer, str] = {}
         self._root: list[JsonValue] = []
         self._box: JsonValue = self._root
         self._in_object = False
@@ -100,11 +101,6 @@ class Scan:
         return not self.text.startswith(("[", "{"), self.start)
 
     @property
-    def places(self) -> tuple[Spans, Spans]:
-        """The spans of the leaves and those of the keys."""
-        return self._spans, self._key_spans
-
-    @property
     def has_content(self) -> bool:
         """Whether anything was read behind the opening bracket."""
         return bool(self._spans or self._key_spans or len(self._stack) > 1)
@@ -114,8 +110,12 @@ class Scan:
         findings = (*self.findings, *extra)
         if any(finding.severity == "error" for finding in findings):
             return ParsedDocument(findings=findings)
-        places = self.places
-        return ParsedDocument(value=self._root[0], findings=findings, places=Places(lambda: places))
+        return ParsedDocument(
+            value=self._root[0],
+            findings=findings,
+            digits=self._digits,
+            places=Places(self.text, lambda: (self._spans, self._key_spans)),
+        )
 
     def failure(self) -> tuple[Finding, ...]:
         """Return the findings of a text of which this value is not the whole."""
@@ -222,7 +222,8 @@ class Scan:
             message = f"{_short(digits)} is more than a double can hold; expected a finite number"
             self._note("not_finite", start, here, message)
         elif not is_surely_exact(digits, number) and not is_exact(digits, number):
-            message = f"{_short(digits)} is read as {number!r}; the text keeps every digit"
+            self._digits[here] = digits
+            message = f"{_short(digits)} has more digits than a float, which holds {number!r}"
             self._note("inexact_number", start, here, message, severity="note")
         return number
 
