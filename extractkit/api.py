@@ -387,7 +387,9 @@ def _known(asked: Asked) -> Enforcement | None:
 
 def _kept(found: Enforcement) -> Enforcement:
     if found.enforced is not None and found.base_url:
-        verdict = _verdicts.Verdict(enforced=found.enforced, date=found.date, told=found)
+        verdict = _verdicts.Verdict(
+            enforced=found.enforced, date=found.date, refused=found.refused, told=found
+        )
         _verdicts.record(*_key(found), verdict)
     return found
 

@@ -180,6 +180,7 @@ class ModelRequest:
         top_logprobs: How many alternatives to record for each token; None records no
             log-probabilities at all.
         continue_with: What an answer that paused gave to go on from; only its provider reads it.
+        without: Names of what the provider is not to add by itself, of `Capabilities.unasked`.
     """
 
     messages: tuple[Message, ...]
@@ -189,6 +190,7 @@ class ModelRequest:
     sampling: Sampling = Sampling()
     top_logprobs: int | None = 5
     continue_with: Sequence[Any] | None = None
+    without: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -334,6 +336,7 @@ class Capabilities:
         sampling: Names of the fields of Sampling that are accepted.
         efforts: Words that are accepted as reasoning effort; empty where any may be.
         context_tokens: Prompt and answer together; None where unknown.
+        unasked: Names of what the provider adds to a request by itself, and can do without.
         source: Where these facts come from, with the date.
     """
 
@@ -346,6 +349,7 @@ class Capabilities:
     sampling: frozenset[str] = ALL_SAMPLING
     efforts: tuple[str, ...] = ()
     context_tokens: int | None = None
+    unasked: frozenset[str] = frozenset()
     source: str = ""
 
 

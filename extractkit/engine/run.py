@@ -15,7 +15,7 @@ from extractkit.engine.conclusion import Price, conclude
 from extractkit.engine.judge import Judged, judge
 from extractkit.engine.question import Question
 from extractkit.engine.setup import Setup, prepare
-from extractkit.engine.steps import Answer, Budget, Step, ask
+from extractkit.engine.steps import Answer, Budget, Step, ask, told_of
 from extractkit.engine.watching import Watch
 from extractkit.errors import (
     DeadlineExceededError,
@@ -157,12 +157,16 @@ class Run(Generic[T]):
 
     def _answer(self, request: ModelRequest) -> _Steps[Answer]:
         """Get one answer: without what the provider refuses, and to its end where it pauses."""
+        refused: list[str] = []
         while True:
             try:
                 answer = yield from self._ask(request)
                 break
             except ProviderError as error:
                 request = self._without_refused(request, error)
+                refused.append(told_of(error))
+        if refused:
+            answer = dataclasses.replace(answer, failures=(*refused, *answer.failures))
         pauses = 0
         while _has_paused(answer.response) and pauses < _MOST_PAUSES:
             pauses += 1
@@ -187,11 +191,6 @@ class Run(Generic[T]):
         answer = yield from ask(request, self._budget, failed=failed)
         _require_text(answer.response, self._provider)
         self._watch.received(answer)
-        left_out = answer.response.details.get("left_out")
-        if left_out and "left_out" not in self._dropped:
-            self._dropped.add("left_out")
-            names = ", ".join(left_out)
-            self._note(f"{names}: left out, because the provider refuses it", "downgrade")
         return answer
 
     def _without_refused(self, request: ModelRequest, error: ProviderError) -> ModelRequest:
@@ -207,6 +206,11 @@ class Run(Generic[T]):
         if name == "top_logprobs" and request.top_logprobs is not None:
             self._note(told, "downgrade")
             return self._changed(request, lambda one: dataclasses.replace(one, top_logprobs=None))
+        if name in self._capabilities.unasked:
+            self._note(told, "downgrade")
+            return self._changed(
+                request, lambda one: dataclasses.replace(one, without=one.without | {name})
+            )
         if name in ("constraint", "json_mode") and self._question.strategy == "auto":
             return self._weaker(request, name, error)
         given = getattr(self._question.sampling, name, None)
@@ -246,7 +250,10 @@ class Run(Generic[T]):
         return self._changed(
             self._setup.request,
             lambda one: dataclasses.replace(
-                one, top_logprobs=request.top_logprobs, sampling=request.sampling
+                one,
+                top_logprobs=request.top_logprobs,
+                sampling=request.sampling,
+                without=request.without,
             ),
         )
 

@@ -14,7 +14,7 @@ from extractkit.engine.retrying import RetryPolicy
 from extractkit.errors import ProviderError
 from extractkit.messages import ModelRequest, ModelResponse
 
-__all__ = ["Answer", "Budget", "Call", "Step", "Steps", "Wait", "ask"]
+__all__ = ["Answer", "Budget", "Call", "Step", "Steps", "Wait", "ask", "told_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,10 +108,15 @@ def ask(
             failed(error, seconds)
             if seconds is None:
                 raise
-            failures.append(f"{type(error).__name__}: {error.message}")
+            failures.append(told_of(error))
             budget.transport -= 1
             yield Wait(seconds=seconds)
             continue
         if response is None:
             raise TypeError("a driver sends None after a Wait only")
         return Answer(response=response, failures=tuple(failures), seconds=budget.clock() - began)
+
+
+def told_of(error: ProviderError) -> str:
+    """Return the words for a failure among an answer's `failures`."""
+    return f"{type(error).__name__}: {error.message}"

@@ -74,6 +74,7 @@ class Enforcement(Asked):
 
     Attributes:
         enforced: Whether the answer was held to what was sent; None where it does not tell.
+        refused: Whether the server refused what was sent, instead of ignoring it.
         reason: Why, as a sentence.
         text: The answer as it came; empty where there is none.
         usage: Tokens that this took.
@@ -81,6 +82,7 @@ class Enforcement(Asked):
     """
 
     enforced: bool | None
+    refused: bool = False
     reason: str
     text: str = ""
     usage: Usage = Usage()
@@ -123,11 +125,13 @@ def verification_flow(
         max_wait_s=_LONGEST_WAIT_S,
     )
     response = ModelResponse(text="", stop=StopReason.UNKNOWN)
+    is_refused = False
     try:
-        response = (yield from _answer(request, budget)).response
+        response = (yield from _answer(request, budget, capabilities.unasked)).response
     except ProviderError as error:
         if error.parameter not in ("constraint", "json_mode"):
             raise
+        is_refused = True
         found: _Verdict = (False, f"refused aloud: {error.message}")
     else:
         found = _verdict(response, asked.mode, nonce)
@@ -138,6 +142,7 @@ def verification_flow(
         model=asked.model,
         mode=asked.mode,
         enforced=found[0],
+        refused=is_refused,
         reason=found[1],
         text=response.text or _beside(response),
         usage=response.usage,
@@ -170,15 +175,27 @@ def _constraint(nonce: str) -> Constraint:
     return Constraint(schema=schema, name="verification", minimal_text=shortest)
 
 
-def _answer(request: ModelRequest, budget: Budget) -> Generator[Step, ModelResponse | None, Answer]:
-    """Get the answer, without the limit of tokens where the provider refuses that."""
-    try:
-        return (yield from ask(request, budget, failed=_pass_over))
-    except ProviderError as error:
-        if error.parameter != "max_output_tokens":
-            raise
-    unlimited = dataclasses.replace(request, sampling=Sampling())
-    return (yield from ask(unlimited, budget, failed=_pass_over))
+def _answer(
+    request: ModelRequest, budget: Budget, unasked: frozenset[str]
+) -> Generator[Step, ModelResponse | None, Answer]:
+    """Get the answer, without what the provider refuses of what the question does not need."""
+    while True:
+        try:
+            return (yield from ask(request, budget, failed=_pass_over))
+        except ProviderError as error:
+            less = _without(request, error.parameter or "", unasked)
+            if less is None:
+                raise
+            request = less
+
+
+def _without(request: ModelRequest, name: str, unasked: frozenset[str]) -> ModelRequest | None:
+    """Return `request` without what was refused; None where it has to have that, or has it not."""
+    if name == "max_output_tokens" and request.sampling.max_output_tokens is not None:
+        return dataclasses.replace(request, sampling=Sampling())
+    if name in unasked - request.without:
+        return dataclasses.replace(request, without=request.without | {name})
+    return None
 
 
 def _pass_over(error: ProviderError, retry_in_s: float | None) -> None:

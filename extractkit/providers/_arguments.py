@@ -22,6 +22,7 @@ __all__ = [
     "password_of",
     "refuse_both",
     "require_body",
+    "require_enforcement",
     "require_headers",
     "require_key",
     "require_model",
@@ -121,6 +122,16 @@ def require_key(owner: str, api_key: object) -> None:
         raise UsageError(f"{owner}(api_key=...): expected a key, not {kind}")
     if fault := fault_of_key(api_key):
         raise UsageError(f"{owner}(api_key=...): {fault}")
+
+
+def require_enforcement(owner: str, enforcement: object) -> None:
+    """Return if `enforcement` is a word for it; None is none.
+
+    Raises:
+        UsageError: If it is not.
+    """
+    if enforcement not in {None, "native"}:
+        raise UsageError(f"{owner}(enforcement={enforcement!r}): expected 'native' or None")
 
 
 def fault_of_key(key: str) -> str:

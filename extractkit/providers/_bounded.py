@@ -9,10 +9,9 @@ read of it here is cut.
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
-from collections.abc import AsyncIterator, Generator, Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any, Final
 
 __all__ = ["MOST_FAILURE_BYTES", "bound", "cutting", "cutting_async", "ending_at"]
@@ -29,15 +28,23 @@ _SHORTEST_S: Final = 0.001  # a socket takes 0 for "do not wait at all", which f
 _calls = threading.local()
 
 
-@contextlib.contextmanager
-def ending_at(end: float | None) -> Generator[None, None, None]:
+def ending_at(end: float | None) -> _EndingAt:
     """Within the block, requests of this thread end at `end` (monotonic; None: no limit)."""
-    outer: Any = getattr(_calls, "end", None)
-    _calls.end = (end,)
-    try:
-        yield
-    finally:
-        _calls.end = outer
+    return _EndingAt(end)
+
+
+class _EndingAt:
+    __slots__ = ("_end", "_outer")
+
+    def __init__(self, end: float | None) -> None:
+        self._end = end
+
+    def __enter__(self) -> None:
+        self._outer: Any = getattr(_calls, "end", None)
+        _calls.end = (self._end,)
+
+    def __exit__(self, *exc_info: object) -> None:
+        _calls.end = self._outer
 
 
 def cutting(response: Any) -> None:

@@ -6,10 +6,9 @@ arguments of what is sent, the reading of what comes, and the errors of what goe
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import time
-from collections.abc import Generator, Mapping, Set
+from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
 from pydantic_core import from_json
@@ -25,16 +24,17 @@ from extractkit.errors import (
 )
 from extractkit.messages import ModelRequest, ModelResponse, StopReason, Usage
 from extractkit.paths import JsonValue
+from extractkit.providers._door import door
 from extractkit.providers._errors import from_exception, from_key_function, is_of_another_loop
 from extractkit.providers._reports import beginning, hiding, request_id_of, without_secrets
 from extractkit.providers._sse import EventDecoder
 from extractkit.providers._time import CallTime
 from extractkit.providers._wire import CUT, HttpRequest, Wire
 
-__all__ = ["MOST_BYTES", "UNASKED", "Budget", "Exchange", "without_unasked"]
+__all__ = ["MOST_BYTES", "UNASKED", "Budget", "Exchange"]
 
 UNASKED: Final = frozenset({"store", "stream_options"})
-"""Members of a body that nobody asked for, so that a server which refuses them goes without."""
+"""Members of a body that nobody asked for, so that a server which refuses them can go without."""
 
 MOST_BYTES: Final = 64 * 1024 * 1024
 """How long an answer may be, decoded from its content encoding."""
@@ -150,7 +150,6 @@ class Exchange:
         model: The model's name, for errors.
         facts: What the answer's details are to say of where it came from.
         secrets: What must stand in no message.
-        unasked: Members of the body that may be left out where the server refuses them.
     """
 
     def __init__(
@@ -165,7 +164,6 @@ class Exchange:
         model: str,
         facts: Mapping[str, Any],
         secrets: tuple[str, ...],
-        unasked: Set[str] = frozenset(),
     ) -> None:
         self.budget = budget
         self._request = request
@@ -176,7 +174,6 @@ class Exchange:
         self._model = model
         self._facts = facts
         self._secrets = secrets
-        self._unasked = unasked
         self._sink: _Sink = _Document(wire, {})
         self._request_id = ""
         self._bytes = 0
@@ -189,24 +186,9 @@ class Exchange:
         Raises:
             DeadlineExceededError: If no time is left to send anything.
         """
-        import httpx2
-
-        if self.budget.end is not None and self.budget.is_over():
+        if self.budget.is_over():
             raise self.budget.expired()
-        options: dict[str, Any] = {"max_retries": 0}
-        if self._post.headers:
-            options["headers"] = dict(self._post.headers)
-        left = self.budget.left()
-        if left is not None:
-            options["timeout"] = _at_most(client.timeout, left)
-        return {
-            "path": self._post.path,
-            "cast_to": httpx2.Response,
-            "body": self._post.body,
-            "options": options,
-            # The bytes are read here, so that the end of the time can end the reading.
-            "stream": True,
-        }
+        return door(client, self._post, self.budget.left())
 
     def opened(self, response: Any) -> None:
         """Take the headers of an answer that is a success.
@@ -249,7 +231,7 @@ class Exchange:
             raise MalformedResponseError(
                 f"the answer is longer than {MOST_BYTES} bytes, and was not read to its end"
             )
-        if self.budget.end is not None and self.budget.is_over():
+        if self.budget.is_over():
             raise self.budget.expired()
         with hiding(self._secrets):
             return self._count(self._sink.take(chunk))
@@ -309,37 +291,16 @@ class Exchange:
             return response
         return dataclasses.replace(response, stop=StopReason.LENGTH, stop_detail=broke)
 
-    def without_refused(self, error: ProviderError) -> Exchange | None:
-        """Return the same exchange without what `error` refuses; None where the caller wants it.
-
-        That is what is sent without having been asked for; the answer's details name it.
-        """
-        name = error.parameter
-        if name not in self._unasked or name not in self._post.body or self._characters:
-            return None
-        return Exchange(
-            request=self._request,
-            post=without_unasked(self._post, {name}),
-            wire=self._wire,
-            stream=self._stream,
-            budget=self.budget,
-            provider=self._provider,
-            model=self._model,
-            facts={**self._facts, "left_out": [name]},
-            secrets=self._secrets,
-        )
-
-    @contextlib.contextmanager
-    def translated(self) -> Generator[None, None, None]:
+    def translated(self) -> _Translated:
         """Within the block, what an SDK or its HTTP library raises becomes one of our errors."""
-        try:
-            yield
-        except Exception as exc:  # what is not explained here goes on as it is
-            with hiding(self._secrets):
-                error = self._explain(exc)
-            if error is None or error is exc:
-                raise
-            raise error from (None if self._is_telling(exc) else exc)
+        return _Translated(self)
+
+    def explained(
+        self, exc: Exception
+    ) -> ProviderError | DeadlineExceededError | UsageError | None:
+        """Return `exc` as one of our errors; None where it is not known what it means."""
+        with hiding(self._secrets):
+            return self._explain(exc)
 
     def _explain(self, exc: Exception) -> ProviderError | DeadlineExceededError | UsageError | None:
         if is_of_another_loop(exc):
@@ -369,6 +330,8 @@ class Exchange:
             if self._request.constraint is not None:
                 return "constraint"
             return "json_mode" if self._request.json_mode else None
+        if parameter in UNASKED and parameter not in self._post.body:
+            return None
         if parameter == "top_logprobs" and self._request.top_logprobs is None:
             return None
         return parameter
@@ -377,7 +340,7 @@ class Exchange:
         shown: str = without_secrets(text, self._secrets)
         return shown
 
-    def _is_telling(self, exc: BaseException | None) -> bool:
+    def is_telling(self, exc: BaseException | None) -> bool:
         """Whether a traceback with `exc` and its causes would show a key."""
         while exc is not None:
             if self._without_secrets(text := str(exc)) != text:
@@ -412,27 +375,26 @@ class Exchange:
         )
 
 
-def without_unasked(post: HttpRequest, names: Set[str]) -> HttpRequest:
-    """Return `post` without those of its members."""
-    body = {name: value for name, value in post.body.items() if name not in names}
-    return dataclasses.replace(post, body=body)
+class _Translated:
+    """A block in which errors become ours.
 
+    A function that gives a key, and a hook of a client, are the caller's and raise what they like:
+    whatever it is, it goes on, under our name where it is known what it means.
+    """
 
-def _at_most(own: Any, left: float) -> Any:
-    """Return a client's own timeouts, none of them longer than what is left."""
-    import httpx2
+    __slots__ = ("_exchange",)
 
-    def lower(value: float | None) -> float:
-        return left if value is None else min(value, left)
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
 
-    if own is None or isinstance(own, int | float):
-        return httpx2.Timeout(lower(own))
-    return httpx2.Timeout(
-        connect=lower(own.connect),
-        read=lower(own.read),
-        write=lower(own.write),
-        pool=lower(own.pool),
-    )
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, exc: BaseException | None, trace: object) -> None:
+        if isinstance(exc, Exception):
+            error = self._exchange.explained(exc)
+            if error is not None and error is not exc:
+                raise error from (None if self._exchange.is_telling(exc) else exc)
 
 
 def _kind_of(headers: Mapping[str, str]) -> str:

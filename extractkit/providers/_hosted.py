@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, Generator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final, TypedDict, cast
+from typing import Any, ClassVar, Final, Literal, TypedDict, cast
 from urllib.parse import urlsplit
 
 from extractkit.errors import UsageError
@@ -22,6 +22,7 @@ from extractkit.providers._arguments import (
     password_of,
     refuse_both,
     require_body,
+    require_enforcement,
     require_headers,
     require_key,
     require_model,
@@ -66,6 +67,7 @@ class Settings(TypedDict, total=False):
     client: Any
     base_url: str | None
     api_key: str | None
+    enforcement: Literal["native"] | None
     streaming: bool
     extra_body: Mapping[str, Any] | None
     extra_headers: Mapping[str, str] | None
@@ -78,9 +80,9 @@ class Hosted:
     caller's own client is used as it is; it is never closed or changed, and its retries are
     switched off for each request, because the engine retries.
 
-    A call is one request; it is two where the server refuses "store" or "stream_options", which are
-    sent without having been asked for: the second one goes without, and the answer's details say
-    so under "left_out". Of an answer that is streamed, what came in time is the answer, cut.
+    A call is one request. "store" and "stream_options" are sent without having been asked for; a
+    request whose `without` names them goes without. Of an answer that is streamed, what came in
+    time is the answer, cut.
 
     Thread-safe, and usable from several event loops and after a fork, as far as the caller's own
     client is. Pickling keeps everything but keys and clients, and refuses where one was given.
@@ -90,6 +92,9 @@ class Hosted:
         client: A client of the SDK, synchronous or asynchronous; None makes one when needed.
         base_url: Where the API is; None for what the SDK reads from the environment.
         api_key: The key; None for what the SDK reads from the environment.
+        enforcement: "native" says that whoever is asked holds answers to a schema, such as a proxy
+            before the provider. None goes by the table for the provider itself, and believes
+            nothing of another server until `verify_enforcement` has looked.
         streaming: Whether answers are asked for piece by piece, which keeps what had come when a
             connection breaks.
         extra_body: What else to send; it may add to a request and replace nothing.
@@ -110,6 +115,7 @@ class Hosted:
         client: Any = None,
         base_url: str | None = None,
         api_key: str | None = None,
+        enforcement: Literal["native"] | None = None,
         streaming: bool = False,
         extra_body: Mapping[str, Any] | None = None,
         extra_headers: Mapping[str, str] | None = None,
@@ -121,7 +127,9 @@ class Hosted:
             check_client(owner, client, self._SERVICE.sdk)
         require_url(owner, base_url)
         require_key(owner, api_key)
+        require_enforcement(owner, enforcement)
         self._model = model
+        self._enforcement = enforcement
         self._client = client
         self._given_url = base_url
         self._has_key = api_key is not None
@@ -155,6 +163,7 @@ class Hosted:
         """Return the keyword arguments that make an equal provider."""
         return {
             "base_url": self._given_url,
+            "enforcement": self._enforcement,
             "streaming": self._streaming,
             "extra_body": self._extra_body or None,
             "extra_headers": self._extra_headers or None,
@@ -190,12 +199,22 @@ class Hosted:
         url = self.base_url  # the environment may say another one than before
         if self._table is None or self._table[0] != url:
             self._table = (url, self._look_up(url))
-        dialect = "anthropic" if self._SERVICE.api == "anthropic" else "openai-strict"
-        return _verdicts.applied(self._table[1], url, self.endpoint, self._model, dialect=dialect)
+        table = self._table[1]
+        return _verdicts.applied(table, url, self.endpoint, self._model, dialect=self._dialect)
 
     def _look_up(self, url: str) -> Capabilities:
         service = self._SERVICE
-        return capabilities_of(service.api, self._model, official=self._is_official(url))
+        table = capabilities_of(service.api, self._model, official=self._is_official(url))
+        table = replace(table, unasked=UNASKED - self._extra_body.keys())
+        if self._enforcement is not None:
+            told = "the caller says that this server holds its answers to a schema"
+            return replace(table, enforcement="native", dialect=self._dialect, source=told)
+        return table if table.dialect is None else replace(table, dialect=self._dialect)
+
+    @property
+    def _dialect(self) -> str:
+        """What a schema is written in here, where one is sent."""
+        return "anthropic" if self._SERVICE.api == "anthropic" else "openai-strict"
 
     def _is_official(self, url: str) -> bool:
         """Whether it is the provider itself, or who hosts for it, that is asked at `url`."""
@@ -289,7 +308,7 @@ class Hosted:
         post = wire.encode(request, self._model, stream)
         return Exchange(
             request=request,
-            post=self._extended(post),
+            post=self._extended(_without(post, request.without)),
             wire=wire,
             stream=stream,
             budget=budget,
@@ -297,7 +316,6 @@ class Hosted:
             model=self._model,
             facts={"base_url": self.base_url, "endpoint": post.path},
             secrets=self._secrets(),
-            unasked=UNASKED - self._extra_body.keys(),
         )
 
     def _wire_for(self, request: ModelRequest) -> Wire:
@@ -356,6 +374,13 @@ class Hosted:
 
 def _rebuild(kind: type[Hosted], model: str, settings: dict[str, Any]) -> Hosted:
     return kind(model, **settings)
+
+
+def _without(post: HttpRequest, names: frozenset[str]) -> HttpRequest:
+    if not names:
+        return post
+    kept = {name: value for name, value in post.body.items() if name not in names & UNASKED}
+    return replace(post, body=kept)
 
 
 def _merged(body: JsonObject, extra: Mapping[str, JsonValue], at: str) -> JsonObject:

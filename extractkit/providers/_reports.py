@@ -6,12 +6,11 @@ looks like one is taken out, and what is known to be one within `hiding`.
 
 from __future__ import annotations
 
-import contextlib
 import email.utils
 import math
 import re
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
@@ -81,14 +80,22 @@ def read_report(body: bytes) -> Report:
     )
 
 
-@contextlib.contextmanager
-def hiding(secrets: tuple[str, ...]) -> Generator[None, None, None]:
+def hiding(secrets: tuple[str, ...]) -> _Hiding:
     """Within the block, which must not yield to other calls, no text here shows `secrets`."""
-    token = _secrets.set(secrets)
-    try:
-        yield
-    finally:
-        _secrets.reset(token)
+    return _Hiding(secrets)
+
+
+class _Hiding:
+    __slots__ = ("_secrets", "_token")
+
+    def __init__(self, secrets: tuple[str, ...]) -> None:
+        self._secrets = secrets
+
+    def __enter__(self) -> None:
+        self._token = _secrets.set(self._secrets)
+
+    def __exit__(self, *exc_info: object) -> None:
+        _secrets.reset(self._token)
 
 
 def without_secrets(value: Any, secrets: Sequence[str]) -> Any:

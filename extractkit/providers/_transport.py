@@ -30,44 +30,10 @@ _BROKEN: Final = (ConnectError, RequestTimeoutError, BadRequestError, DeadlineEx
 def run(client: Any, exchange: Exchange) -> Generator[Delta, None, None]:
     """Carry `exchange` out through a synchronous client; the last Delta has the whole answer.
 
-    It is carried out once more where the server refuses what nobody asked for, without that.
-
     Raises:
         ProviderError: If the provider could not be asked, or its reply is broken.
         DeadlineExceededError: If the time ended before any of the answer had come.
     """
-    try:
-        yield from _run_once(client, exchange)
-    except BadRequestError as error:
-        again = exchange.without_refused(error)
-        if again is None:
-            raise
-        yield from _run_once(client, again)
-
-
-async def arun(client: Any, exchange: Exchange) -> AsyncGenerator[Delta, None]:
-    """Carry `exchange` out through an asynchronous client; the last Delta has the whole answer.
-
-    It is carried out once more where the server refuses what nobody asked for, without that.
-
-    Raises:
-        ProviderError: If the provider could not be asked, or its reply is broken.
-        DeadlineExceededError: If the time ended before any of the answer had come.
-    """
-    try:
-        async with contextlib.aclosing(_arun_once(client, exchange)) as deltas:
-            async for delta in deltas:
-                yield delta
-    except BadRequestError as error:
-        again = exchange.without_refused(error)
-        if again is None:
-            raise
-        async with contextlib.aclosing(_arun_once(client, again)) as deltas:
-            async for delta in deltas:
-                yield delta
-
-
-def _run_once(client: Any, exchange: Exchange) -> Generator[Delta, None, None]:
     watch = Watch(exchange.budget.end)
     try:
         with exchange.translated():
@@ -92,7 +58,13 @@ def _run_once(client: Any, exchange: Exchange) -> Generator[Delta, None, None]:
     yield Delta(text=rest, response=answer)
 
 
-async def _arun_once(client: Any, exchange: Exchange) -> AsyncGenerator[Delta, None]:
+async def arun(client: Any, exchange: Exchange) -> AsyncGenerator[Delta, None]:
+    """Carry `exchange` out through an asynchronous client; the last Delta has the whole answer.
+
+    Raises:
+        ProviderError: If the provider could not be asked, or its reply is broken.
+        DeadlineExceededError: If the time ended before any of the answer had come.
+    """
     try:
         with exchange.translated():
             async with _within(exchange):

@@ -25,11 +25,13 @@ class Verdict:
     Attributes:
         enforced: Whether an answer was held to what was sent.
         date: When that was, as ISO 8601 writes a day.
+        refused: Whether the server refused what was sent, instead of ignoring it.
         told: What the one who asked was told; it is given back as it came.
     """
 
     enforced: bool
     date: str
+    refused: bool = False
     told: object = None
 
 
@@ -74,12 +76,14 @@ def applied(
     json_mode = lookup(base_url, endpoint, model, "json_mode")
     if json_mode is not None:
         table = dataclasses.replace(table, json_mode=json_mode.enforced)
-        told = "gives JSON where it is wished for" if json_mode.enforced else "ignores that wish"
-        table = _told(table, json_mode, told)
+        held = "gives JSON where it is wished for"
+        table = _told(
+            table, json_mode, held if json_mode.enforced else _against(json_mode, "that wish")
+        )
     if native is None:
         return table
     if not native.enforced:
-        return _told(_without(table), native, "ignores the schema")
+        return _told(_without(table), native, _against(native, "the schema"))
     if table.enforcement is None:
         table = dataclasses.replace(table, enforcement="native", dialect=dialect)
     return _told(table, native, "holds its answers to the schema")
@@ -87,6 +91,10 @@ def applied(
 
 def _without(table: Capabilities) -> Capabilities:
     return dataclasses.replace(table, enforcement=None, dialect=None)
+
+
+def _against(verdict: Verdict, what: str) -> str:
+    return f"{'refuses' if verdict.refused else 'ignores'} {what}"
 
 
 def _told(table: Capabilities, verdict: Verdict, what: str) -> Capabilities:

@@ -12,11 +12,10 @@ refused with UnsupportedError and never left out in silence.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Final, Unpack
 
 from extractkit.errors import UnsupportedError
-from extractkit.messages import Capabilities, ModelRequest, ModelResponse
+from extractkit.messages import ModelRequest, ModelResponse
 from extractkit.paths import JsonObject, JsonValue, is_array, is_object
 from extractkit.providers._anthropic_answer import (
     block_of,
@@ -28,6 +27,7 @@ from extractkit.providers._anthropic_stream import Decoder
 from extractkit.providers._clients import ANTHROPIC_SDK
 from extractkit.providers._hosted import Hosted, Service, Settings
 from extractkit.providers._wire import HttpRequest, Wire, malformed
+from extractkit.providers.capabilities import unforced_tool
 
 __all__ = [
     "DEFAULT_MAX_TOKENS",
@@ -223,12 +223,13 @@ class Anthropic(Hosted):
         model: The model's name.
         strict_tool: Whether a schema is sent as the input of one strict tool that the model has
             to call, instead of as the format of its text.
-        settings: What every hosted provider takes: client, base_url, api_key, streaming,
-            extra_body, extra_headers.
+        settings: What every hosted provider takes: client, base_url, api_key, enforcement,
+            streaming, extra_body, extra_headers.
 
     Raises:
         UsageError: If an argument is not usable, or a client comes with a key or a base URL.
-        UnsupportedError: If `extra_body` holds a penalty on repeated words.
+        UnsupportedError: If `extra_body` holds a penalty on repeated words, or a tool is to be
+            forced on a model that refuses that.
         MissingDependencyError: If the SDK that made the client is too old.
     """
 
@@ -239,17 +240,21 @@ class Anthropic(Hosted):
     def __init__(self, model: str, *, strict_tool: bool = False, **settings: Unpack[Settings]):
         self._strict_tool = strict_tool
         super().__init__(model, **settings)
+        why = unforced_tool("anthropic", model) if strict_tool else ""
+        if why:
+            raise UnsupportedError(
+                f"Anthropic({model!r}, strict_tool=True): this model cannot be made to call a tool "
+                f"[{why}]; leave strict_tool out: the schema is then sent as the format of the text"
+            )
 
     def _wire_for(self, request: ModelRequest) -> Wire:
         if self._strict_tool and request.constraint is not None:
             return tool_wire(request.constraint.name)
         return WIRE
 
-    def _look_up(self, url: str) -> Capabilities:
-        table = super()._look_up(url)
-        if self._strict_tool and table.dialect is not None:
-            return replace(table, dialect="anthropic-tool")
-        return table
+    @property
+    def _dialect(self) -> str:
+        return "anthropic-tool" if self._strict_tool else super()._dialect
 
     def _settings(self) -> dict[str, Any]:
         return {**super()._settings(), "strict_tool": self._strict_tool}

@@ -13,7 +13,7 @@ from typing import Final, Literal, TypeAlias
 
 from extractkit.messages import ALL_SAMPLING, Capabilities
 
-__all__ = ["DATE", "FAMILIES", "Api", "Family", "capabilities_of"]
+__all__ = ["DATE", "FAMILIES", "Api", "Family", "capabilities_of", "unforced_tool"]
 
 Api: TypeAlias = Literal["openai-responses", "openai-chat", "anthropic", "compatible"]
 
@@ -154,9 +154,8 @@ def capabilities_of(api: Api, model: str, *, official: bool = True) -> Capabilit
             sampling=ALL_SAMPLING,
             source="an OpenAI-compatible server, of which nothing is assumed",
         )
-    provider = "anthropic" if api == "anthropic" else "openai"
-    family = _family(provider, model)
-    dialect = "anthropic" if provider == "anthropic" else "openai-strict"
+    family = _family(_provider_of(api), model)
+    dialect = "anthropic" if api == "anthropic" else "openai-strict"
     structured = official and (family is None or family.structured)
     return Capabilities(
         enforcement="native" if structured else None,
@@ -168,6 +167,23 @@ def capabilities_of(api: Api, model: str, *, official: bool = True) -> Capabilit
         efforts=() if family is None else family.efforts,
         source=_source(model, family, official=official),
     )
+
+
+def unforced_tool(api: Api, model: str) -> str:
+    """Return why a model refuses to be made to call one tool; empty where it is not known to.
+
+    Args:
+        api: The wire that it is asked through.
+        model: Its name, as for `capabilities_of`.
+    """
+    family = None if api == "compatible" else _family(_provider_of(api), model)
+    if family is None or family.forced_tool:
+        return ""
+    return f"table of {DATE}: {family.source}"
+
+
+def _provider_of(api: Api) -> str:
+    return "anthropic" if api == "anthropic" else "openai"
 
 
 def _family(provider: str, model: str) -> Family | None:

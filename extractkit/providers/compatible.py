@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Literal
 
 from extractkit.errors import UsageError
-from extractkit.messages import Capabilities
 from extractkit.providers._arguments import url_in
 from extractkit.providers._clients import OPENAI_SDK, OwnClients, Target
 from extractkit.providers._hosted import Hosted, Service
@@ -66,14 +64,12 @@ class Compatible(Hosted):
         extra_body: Mapping[str, Any] | None = None,
         extra_headers: Mapping[str, str] | None = None,
     ) -> None:
-        if enforcement not in {None, "native"}:
-            raise UsageError(f"Compatible(enforcement={enforcement!r}): expected 'native' or None")
-        self._enforcement = enforcement
         super().__init__(
             model,
             client=client,
             base_url=base_url,
             api_key=api_key,
+            enforcement=enforcement,
             streaming=streaming,
             extra_body=extra_body,
             extra_headers=extra_headers,
@@ -101,17 +97,3 @@ class Compatible(Hosted):
                 "'http://localhost:11434/v1', or set EXTRACTKIT_BASE_URL"
             )
         return url
-
-    def _look_up(self, url: str) -> Capabilities:
-        table = super()._look_up(url)
-        if self._enforcement is None:
-            return table
-        return replace(
-            table,
-            enforcement="native",
-            dialect="openai-strict",
-            source="the caller says that this server holds its answers to a schema",
-        )
-
-    def _settings(self) -> dict[str, Any]:
-        return {**super()._settings(), "enforcement": self._enforcement}

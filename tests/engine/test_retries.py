@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
@@ -432,12 +433,30 @@ def test_a_schema_that_may_be_ignored_in_silence_is_not_forced_and_the_way_out_i
         extracted([GOOD], capabilities=elsewhere, strategy="native")
 
 
-def test_what_a_provider_left_out_by_itself_is_said_once() -> None:
-    def without(text: str) -> ModelResponse:
-        return ModelResponse(text=text, stop=StopReason.STOP, details={"left_out": ["store"]})
-
-    result, _, _ = extracted([without(WRONG), without(GOOD)])
-    told = [finding for finding in result.findings if finding.code == "downgrade"]
-    assert [finding.message for finding in told] == [
-        "store: left out, because the provider refuses it"
+def test_what_the_provider_added_by_itself_is_left_out_where_it_is_refused() -> None:
+    adding = Capabilities(unasked=frozenset({"store"}))
+    refused = BadRequestError("store is not supported", parameter="store")
+    result, provider, _ = extracted([refused, WRONG, GOOD], capabilities=adding)
+    assert [request.without for request in provider.requests] == [
+        frozenset(),
+        frozenset({"store"}),
+        frozenset({"store"}),
     ]
+    told = [finding.message for finding in result.findings if finding.code == "downgrade"]
+    assert told == ["store was left out, because the provider refuses it: store is not supported"]
+    failures = [attempt.failures for attempt in result.attempts]
+    assert failures == [("BadRequestError: store is not supported",), ()]
+
+
+def test_what_is_left_out_stays_out_of_a_weaker_question() -> None:
+    adding = dataclasses.replace(NATIVE, unasked=frozenset({"store"}))
+    no_store = BadRequestError("no store", parameter="store")
+    no_schema = BadRequestError("no json_schema", parameter="constraint")
+    result, provider, _ = extracted([no_store, no_schema, GOOD], capabilities=adding)
+    assert result.ok
+    assert provider.requests[2].without == frozenset({"store"})
+
+
+def test_what_no_provider_adds_is_not_left_out() -> None:
+    with pytest.raises(BadRequestError):
+        extracted([BadRequestError("no store", parameter="store"), GOOD])

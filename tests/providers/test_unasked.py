@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
+from extractkit import ExtractionResult, aextract, extract, verify_enforcement
 from extractkit.errors import BadRequestError, ExtractkitError, RateLimitError
 from extractkit.messages import Message, ModelRequest, ModelResponse, StopReason
 from extractkit.providers import Compatible, OpenAIResponses
 from tests.providers.network import Site
 from tests.providers.stage import KEY
 from tests.server.answers import Answer
-from tests.server.endings import WHOLE, reply_of
+from tests.server.endings import reply_of
 from tests.server.script import Recorded, Reply, error_reply, json_reply
 
 ASKED = ModelRequest(messages=(Message(role="user", content="x"),), top_logprobs=None)
+GOOD = '{"answer": "x", "colour": "y"}'
 _both = pytest.mark.parametrize("driver", ["sync", "async"])
+_SAID = ("extra fields: 'stream_options' not permitted", None)
+
+pytestmark = pytest.mark.usefixtures("no_verdicts")
+
+
+class Box(BaseModel):
+    answer: str
+    colour: str
 
 
 def _refusing(name: str, whole: Reply, refusal: Reply | None = None) -> Any:
@@ -41,37 +53,76 @@ def _ask(provider: Any, driver: str) -> ModelResponse:
         provider.close()
 
 
+def _extract(provider: Any, driver: str) -> ExtractionResult[Box]:
+    try:
+        if driver == "sync":
+            return extract(Box, "x is y", model=provider)
+        return asyncio.run(aextract(Box, "x is y", model=provider))
+    finally:
+        provider.close()
+
+
+def _told(result: ExtractionResult[Box]) -> list[str]:
+    return [finding.message for finding in result.findings if finding.code == "downgrade"]
+
+
 @_both
-def test_store_is_left_out_where_it_is_refused(server: Site, driver: str) -> None:
-    server.play_by(_refusing("store", reply_of(Answer(text=WHOLE), "responses", "plain")))
+def test_store_is_left_out_where_it_is_refused_and_that_is_told(server: Site, driver: str) -> None:
+    server.play_by(_refusing("store", reply_of(Answer(text=GOOD), "responses", "plain")))
     provider = OpenAIResponses("m", base_url=server.openai_url, api_key=KEY)
-    answer = _ask(provider, driver)
-    assert (answer.text, answer.details["left_out"]) == (WHOLE, ["store"])
+    result = _extract(provider, driver)
+    assert result.ok
+    (told,) = _told(result)
+    assert told.startswith("store was left out, because the provider refuses it")
+    assert [len(attempt.failures) for attempt in result.attempts] == [1]
     first, second = server.requests
     assert first.body.pop("store") is False
     assert second.body == first.body
 
 
-@pytest.mark.parametrize("said", ["extra fields: 'stream_options' not permitted", None])
+@pytest.mark.parametrize("said", _SAID)
 @_both
 def test_stream_options_are_left_out_where_they_are_refused(
     server: Site, driver: str, said: str | None
 ) -> None:
-    whole = reply_of(Answer(text=WHOLE), "chat", "stream")
+    whole = reply_of(Answer(text=GOOD), "chat", "stream")
     refusal = None if said is None else error_reply(422, message=said)
     server.play_by(_refusing("stream_options", whole, refusal))
-    answer = _ask(Compatible("m", base_url=server.openai_url, streaming=True), driver)
-    assert (answer.text, answer.details["left_out"]) == (WHOLE, ["stream_options"])
+    result = _extract(Compatible("m", base_url=server.openai_url, streaming=True), driver)
+    assert result.ok
+    assert _told(result)[0].startswith("stream_options was left out")
     assert len(server.requests) == 2
+
+
+def test_a_call_is_one_request_and_its_error_names_what_can_be_left_out(server: Site) -> None:
+    server.play_by(_refusing("store", reply_of(Answer(text=GOOD), "responses", "plain")))
+    provider = OpenAIResponses("m", base_url=server.openai_url, api_key=KEY)
+    with pytest.raises(BadRequestError) as found:
+        provider.complete(ASKED, timeout_s=10)
+    assert found.value.parameter == "store"
+    assert found.value.parameter in provider.capabilities.unasked
+    less = dataclasses.replace(ASKED, without=frozenset({"store", "input"}))
+    assert provider.complete(less, timeout_s=10).text == GOOD
+    assert "input" in server.requests[-1].body  # what the question is made of is never left out
+    provider.close()
+
+
+def test_whether_a_server_enforces_is_found_out_without_what_it_refuses(server: Site) -> None:
+    server.play_by(_refusing("store", reply_of(Answer(text="Paris."), "responses", "plain")))
+    provider = OpenAIResponses("m", base_url=server.openai_url, api_key=KEY)
+    found = verify_enforcement(provider)
+    assert (found.enforced, found.refused, found.text) == (False, False, "Paris.")
+    assert len(server.requests) == 2
+    provider.close()
 
 
 @_both
 def test_what_the_caller_asks_for_is_never_left_out(server: Site, driver: str) -> None:
-    server.play_by(_refusing("store", reply_of(Answer(text=WHOLE), "responses", "plain")))
+    server.play_by(_refusing("store", reply_of(Answer(text=GOOD), "responses", "plain")))
     extra = {"store": False}
     provider = OpenAIResponses("m", base_url=server.openai_url, api_key=KEY, extra_body=extra)
     with pytest.raises(BadRequestError, match="store"):
-        _ask(provider, driver)
+        _extract(provider, driver)
     assert len(server.requests) == 1
 
 
@@ -82,7 +133,7 @@ def test_a_server_that_refuses_in_every_case_is_asked_twice(server: Site, driver
 
     server.play_by(script)
     with pytest.raises(BadRequestError, match="no store"):
-        _ask(OpenAIResponses("m", base_url=server.openai_url, api_key=KEY), driver)
+        _extract(OpenAIResponses("m", base_url=server.openai_url, api_key=KEY), driver)
     assert len(server.requests) == 2
 
 
