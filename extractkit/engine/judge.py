@@ -148,7 +148,7 @@ def _judge_whole(setup: Setup[T], answer: Answer) -> Judged[T]:
             attempt=_attempt(answer, Validity.NONE, parsed.findings),
             levels={Validity.SYNTAX: LevelCount(checked=1, failed=1)},
         )
-    document, faults = setup.compiled.take_back(parsed.value)
+    document, faults = setup.compiled.take_back(parsed.value, digits=parsed.digits)
     outcome = checks.run(
         setup.compiled,
         document,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -16,6 +17,7 @@ from extractkit.schema.bounds import BoundedSchema, Bounds, bound
 from extractkit.schema.claims import Claim, ClaimReader, Reading
 from extractkit.schema.convert import Fault, Lifter
 from extractkit.schema.dialects import Dialect
+from extractkit.schema.digits import settled, spelled
 from extractkit.schema.dumped import document_of
 from extractkit.schema.explain import Explanation, explain
 from extractkit.schema.given import require_plain, too_deep
@@ -136,9 +138,21 @@ class CompiledSchema:
         """
         return self.take_back(document)[1]
 
-    def take_back(self, document: JsonValue) -> tuple[JsonValue, tuple[Fault, ...]]:
-        """Return what `lift` and `faults` give, of one walk."""
-        return self.lifter.lift(document)
+    def take_back(
+        self, document: JsonValue, *, digits: Mapping[Pointer, str] | None = None
+    ) -> tuple[JsonValue, tuple[Fault, ...]]:
+        """Return what `lift` and `faults` give, of one walk.
+
+        Args:
+            document: As for `lift`.
+            digits: Numbers of it as they were written, by pointer, where a float holds them only
+                nearly; a Decimal gets all of them, as text, the other form that it may have.
+                A JSON Schema has no Decimal.
+        """
+        if not digits or self.adapter is None:
+            return self.lifter.lift(document)
+        lifted, faults = self.lifter.lift(spelled(document, digits))
+        return settled(lifted, self.tree), faults
 
     def take_back_unfinished(self, partial: PartialResult) -> PartialResult:
         """Return what could be read of an answer to `schema` that was cut off, in the user's form.
