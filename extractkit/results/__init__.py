@@ -190,6 +190,7 @@ class Confidence:
         alternatives: Probability of each legal value, by its JSON text.
         removed_mass: Largest share of the model's own probability that the mask took away.
         reason: Why there is no number, or what limits it.
+        weakest: Of a sequence, the probability of its least probable token.
     """
 
     kind: Literal["choice", "sequence", "agreement", "unavailable"]
@@ -199,6 +200,7 @@ class Confidence:
     alternatives: Mapping[str, float] = field(default_factory=dict[str, float])
     removed_mass: float | None = None
     reason: str = ""
+    weakest: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

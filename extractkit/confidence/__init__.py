@@ -1,0 +1,31 @@
+"""How sure the model was of each value, from the log-probabilities of the tokens that wrote it.
+
+    align       which bytes of the answer each token wrote
+    choice      p(value | one of the legal ones), for closed sets, null or a value, list lengths
+    sequence    joint probability and weakest token, for texts and numbers
+    score       all of it for one answer, by pointers into the user's shape
+
+Neighbours: `engine` asks for the scores of an answer, `calibration` makes probabilities of being
+right out of them. This room never takes a mean, never counts keys or structure, and never puts a
+number where there is none: what is not visible becomes bounds, or "unavailable" with the reason.
+Probabilities lie in [0, 1], log-probabilities are natural, offsets are bytes of the answer in
+UTF-8.
+"""
+
+from extractkit.confidence._alignment import Alignment, align
+from extractkit.confidence._choice import Choice, choice_probability
+from extractkit.confidence._matching import Option
+from extractkit.confidence._score import Scores, score
+from extractkit.confidence._sequence import Sequence, sequence_probability
+
+__all__ = [
+    "Alignment",
+    "Choice",
+    "Option",
+    "Scores",
+    "Sequence",
+    "align",
+    "choice_probability",
+    "score",
+    "sequence_probability",
+]

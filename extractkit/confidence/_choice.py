@@ -1,0 +1,275 @@
+"""The probability of one of several legal texts, from the tokens that decide between them.
+
+    p(value | one of the legal ones)
+
+Neighbours: `_options` says what is legal at a place, `_alignment` which tokens stood there. At each
+token of the way the options that are still possible are sorted by what each visible token would
+have left of them. A token that all of them share carries no choice, and neither does a tail that
+is forced once one is left. What is not visible becomes bounds, never a number.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from extractkit.confidence._alignment import Alignment, logprob_fault
+from extractkit.confidence._matching import Matcher, Option, Options
+from extractkit.confidence._sequence import missing_bytes, probability_of
+from extractkit.errors import UsageError
+from extractkit.messages import TokenLogprob
+
+__all__ = ["Choice", "choice_probability"]
+
+_NOTHING: Final = 1e-9
+"""Masses below this come from rounding."""
+_LEAST: Final = sys.float_info.min
+"""What is possible is above 0, also where a double cannot say it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """How probable one option was among the legal ones.
+
+    Attributes:
+        probability: Among the legal ones where that is known; where no token is visible that
+            decides for another one, that of the option's own deciding tokens. In (0, 1]; None
+            where it is not known.
+        low: At least this, among the legal ones.
+        high: At most this.
+        alternatives: Probability by label: among the legal ones where all of them are visible or
+            a mask is known, else that of the tokens themselves. What is not known is left out.
+        at_most: Upper bounds by label of the options that are not visible.
+        together: What labels have together that no visible token tells apart.
+        removed_mass: Largest share of the model's own probability that a mask took away.
+        reason: Why there is no number.
+    """
+
+    probability: float | None = None
+    low: float | None = None
+    high: float | None = None
+    alternatives: Mapping[str, float] = field(default_factory=dict[str, float])
+    at_most: Mapping[str, float] = field(default_factory=dict[str, float])
+    together: Mapping[tuple[str, ...], float] = field(default_factory=dict[tuple[str, ...], float])
+    removed_mass: float | None = None
+    reason: str = ""
+
+
+def choice_probability(
+    run: Alignment, start: int, end: int, options: Sequence[Option], chosen: int
+) -> Choice:
+    """Return how probable the option that stands at [start, end) was among the legal ones.
+
+    Args:
+        run: The answer and its tokens.
+        start: First byte of what stands there, quotes included.
+        end: The byte behind it; of an open option only the beginning matters.
+        options: All that is legal there, all different.
+        chosen: Which of them it is.
+
+    Raises:
+        UsageError: If there are fewer than two options, or `chosen` is none of them.
+    """
+    if len(options) < 2 or not 0 <= chosen < len(options):
+        raise UsageError(
+            f"found {len(options)} options and chosen={chosen}; expected at least two options, "
+            "and the position of one of them"
+        )
+    if run.holes and (reason := missing_bytes(run, start, end)):
+        return Choice(reason=reason)
+    way = _Way(run, start, end, Matcher(run.data, start, end, options, chosen), 1 << chosen)
+    reason = way.go((1 << len(options)) - 1)
+    return Choice(reason=reason) if reason else _weigh(way, options)
+
+
+class _Way:
+    """The tokens from the beginning of a value to where one option is left.
+
+    Attributes:
+        weight: Joint probability of the tokens so far that decided something.
+        joint: Joint log-probability of these and of all others that wrote the value.
+        masses: What visible tokens off the way have, by the options that they leave: each times
+            the weight before it.
+        at_most: The same, as a bound, of options that were lost where no token shows them.
+        unseen: What legal tokens have that are not visible, where a mask was at work.
+        removed: Largest removed mass; below 0 where none is known.
+    """
+
+    def __init__(
+        self, run: Alignment, start: int, end: int, matcher: Matcher, chosen: Options
+    ) -> None:
+        self.run, self.chosen = run, chosen
+        self._start, self._end = start, end
+        self._inner = (start + 1, max(start + 1, end - 1))
+        if run.data[start : start + 1] != b'"':
+            self._inner = start, end
+        self._matcher = matcher
+        self.weight, self.joint = 1.0, 0.0
+        self.masses: dict[Options, float] = {}
+        self.at_most: dict[Options, float] = {}
+        self.unseen, self.removed = 0.0, -1.0
+
+    def go(self, alive: Options) -> str:
+        """Walk, with `alive` being all options; return why there is no number, or nothing."""
+        behind = 0
+        for index, at, token in self._tokens():
+            left = self._matcher.left(token.token, at, alive)
+            if not left & self.chosen:
+                return "the tokens do not fit the legal values"
+            fault = "" if token.forced else self._take(token, at, alive, left)
+            if fault:
+                return fault
+            alive, behind = left, index + 1
+            if alive == self.chosen:
+                return self._take_tail(behind)
+        return "no token is known that tells the legal values apart"
+
+    def _tokens(self) -> Iterator[tuple[int, int, TokenLogprob]]:
+        """Yield (position, first byte, token) up to the one that begins where the value ends."""
+        run = self.run
+        for index in range(run.over(self._start, self._start + 1).start, len(run.tokens)):
+            if run.starts[index] > self._end:
+                return
+            yield index, run.starts[index], run.tokens[index]
+        if run.end is not None and self._end == len(run.data):
+            yield len(run.tokens), self._end, run.end
+
+    def _take(self, token: TokenLogprob, at: int, alive: Options, left: Options) -> str:
+        """Count what a token and the ones beside it say; return why that cannot be told."""
+        run = self.run
+        value = run.logprob(token)
+        fault = logprob_fault(value)
+        if fault:
+            return fault
+        own = math.exp(min(0.0, value))
+        seen, lowest = own, 1.0
+        beside: list[tuple[Options, float]] = []
+        for other in token.alternatives:
+            if other.token == token.token:
+                continue
+            logprob = run.logprob(other)
+            if logprob_fault(logprob):
+                continue
+            mass = math.exp(min(0.0, logprob))
+            seen += mass
+            lowest = min(lowest, mass)
+            there = self._matcher.left(other.token, at, alive)
+            if there and there != alive:
+                beside.append((there, mass))
+        decides = left != alive or bool(beside)
+        if decides or (at < self._inner[1] and at + len(token.token) > self._inner[0]):
+            self.joint += min(0.0, value)
+            self.removed = max(self.removed, _or_less(token.removed_mass))
+        if decides:
+            rest = 1.0 - (token.removed_mass or 0.0) * run.is_masked - seen
+            self._branch(own, alive & ~left, beside, rest=max(0.0, rest), lowest=lowest)
+        return ""
+
+    def _branch(
+        self,
+        own: float,
+        lost: Options,
+        beside: Sequence[tuple[Options, float]],
+        *,
+        rest: float,
+        lowest: float,
+    ) -> None:
+        for left, mass in beside:
+            self.masses[left] = self.masses.get(left, 0.0) + self.weight * mass
+        self.unseen += self.weight * rest
+        hidden = self.weight * min(rest, lowest)
+        while lost:
+            bit = lost & -lost
+            self.at_most[bit] = hidden
+            lost ^= bit
+        self.weight *= own
+
+    def _take_tail(self, behind: int) -> str:
+        """Count the tokens behind the last deciding one that still wrote the value."""
+        run = self.run
+        for index in run.over(*self._inner):
+            if index < behind:
+                continue
+            value = run.logprob(run.tokens[index])
+            fault = "" if run.tokens[index].forced else logprob_fault(value)
+            if fault:
+                return fault
+            self.joint += min(0.0, value)
+            self.removed = max(self.removed, _or_less(run.tokens[index].removed_mass))
+        return ""
+
+
+def _or_less(removed_mass: float | None) -> float:
+    return -1.0 if removed_mass is None else removed_mass
+
+
+def _weigh(way: _Way, options: Sequence[Option]) -> Choice:
+    """Return what the masses on and off the way come to."""
+    chosen = way.chosen
+    own, other, either, shown = max(way.weight, _LEAST), 0.0, 0.0, chosen
+    for left, mass in way.masses.items():
+        if left == chosen:
+            own += mass
+        elif left & chosen:
+            either += mass
+        else:
+            other += mass
+            shown |= left
+    hidden = {bit: most for bit, most in way.at_most.items() if not bit & shown and most > _NOTHING}
+    total = own + other + either
+    if not hidden:
+        scale = 1.0 / (own + other)
+        probability, low, high = own * scale, own / total, (own + either) / total
+    elif way.run.is_masked:
+        unseen = way.unseen
+        scale = 1.0 / (total + unseen)
+        probability = low = own * scale
+        high = (own + either + unseen) * scale
+    else:
+        scale, probability = 1.0, max(way.weight, _LEAST)
+        low, high = probability_of(way.joint), (own + either) / total
+    alternatives, together = _split(way, options, probability, scale)
+    return Choice(
+        probability=probability,
+        low=max(0.0, min(low, probability)),
+        high=min(1.0, max(high, probability)),
+        alternatives=alternatives,
+        at_most={
+            options[bit.bit_length() - 1].label: most * scale
+            if way.run.is_masked
+            else most / (total + most)
+            for bit, most in hidden.items()
+        },
+        together=together,
+        removed_mass=way.removed if way.removed >= 0 else None,
+    )
+
+
+def _split(
+    way: _Way, options: Sequence[Option], probability: float, scale: float
+) -> tuple[dict[str, float], dict[tuple[str, ...], float]]:
+    """Return the probability of each option that stands alone, and of those that do not."""
+    groups: list[tuple[Options, float]] = []
+    for left, mass in way.masses.items():
+        if left & way.chosen:
+            continue
+        apart: list[tuple[Options, float]] = []
+        for known, sum_of_it in groups:
+            if known & left:
+                left, mass = known | left, mass + sum_of_it
+            else:
+                apart.append((known, sum_of_it))
+        groups = [*apart, (left, mass)]
+    found = {way.chosen: probability, **{left: mass * scale for left, mass in groups}}
+    alternatives: dict[str, float] = {}
+    together: dict[tuple[str, ...], float] = {}
+    for index, option in enumerate(options):
+        if 1 << index in found:
+            alternatives[option.label] = found.pop(1 << index)
+    for left, mass in found.items():
+        labels = [option.label for index, option in enumerate(options) if left >> index & 1]
+        together[tuple(labels)] = mass
+    return alternatives, together

@@ -1,0 +1,232 @@
+"""Walks an answer, its bytes and the form that was sent side by side.
+
+Neighbours: `_options` knows the places of the form, `_score` weighs what is found
+here: leaves, values that could have been null, and lists that could have been longer or shorter,
+each with its bytes in the answer and its place in the user's document. Keys are passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+from extractkit.confidence._options import ABSENT, Plan, Spot, json_text
+from extractkit.parsing import ParsedDocument
+from extractkit.paths import JsonObject, JsonValue, is_array, is_object
+from extractkit.schema.convert import Place, settle, step
+from extractkit.schema.nodes import ArrayNode, Node, ObjectNode, UnionNode
+from extractkit.schema.ways import InPlace
+
+__all__ = ["Found", "ListFound", "ValueFound", "find"]
+
+_SPACE: Final = re.compile(rb"[ \t\n\r]*")
+_SCALAR: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[^\s,\]}]+', re.DOTALL)
+_EMPTY: Final = re.compile(rb"\[\s*\]|\{\s*\}")
+_OPENING: Final = re.compile(rb"[\s\[{]*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class ValueFound:
+    """A value in the answer.
+
+    Attributes:
+        place: Where it stands in the user's document.
+        spot: What could have stood there.
+        value: The value as it was sent.
+        start: Its first byte, quotes included.
+        end: The byte behind it; of a container, the one behind its opening bracket.
+        is_leaf: Whether it is a scalar or an empty container.
+    """
+
+    place: Place
+    spot: Spot
+    value: JsonValue
+    start: int
+    end: int
+    is_leaf: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ListFound:
+    """A list in the answer.
+
+    Attributes:
+        place: Where it stands in the user's document.
+        node: What the form says of it.
+        length: How many elements it has.
+        stops: Where each comma stands that went on, and the bracket that ended it: before each
+            element and behind the last one, as the first byte that told. Before the first element
+            this is the byte with which it begins.
+        stands_for: Where the list is only the form of a value that may be missing: the label of
+            the missing value. Else None.
+    """
+
+    place: Place
+    node: ArrayNode
+    length: int
+    stops: tuple[int, ...]
+    stands_for: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a walk finds, each in the order of the answer."""
+
+    values: list[ValueFound] = field(default_factory=list[ValueFound])
+    lists: list[ListFound] = field(default_factory=list[ListFound])
+
+
+def find(data: bytes, parsed: ParsedDocument, plan: Plan) -> Found:
+    """Return the values and lists of an answer.
+
+    Args:
+        data: The answer in UTF-8.
+        parsed: The document in it.
+        plan: The places of the form that was sent.
+
+    Raises:
+        RecursionError: If it is nested too deeply.
+    """
+    walk = _Walk(data, plan)
+    walk.position = _beginning(data, parsed)
+    walk.value(plan.root, parsed.value, None)
+    return walk.found
+
+
+def _beginning(data: bytes, parsed: ParsedDocument) -> int:
+    """Return where the document begins: at once, unless it was taken out of a wrapper."""
+    if not parsed.findings or not any(item.code == "unwrapped" for item in parsed.findings):
+        return 0
+    text = data.decode("utf-8", "surrogatepass")
+    first = min((start for start, _ in (*parsed.spans.values(), *parsed.key_spans.values())))
+    at = len(text[:first].encode("utf-8", "surrogatepass"))
+    for _ in range(_depth(parsed.value)):
+        at = max(data.rfind(b"[", 0, at), data.rfind(b"{", 0, at))
+    return at
+
+
+def _depth(value: JsonValue) -> int:
+    """Return how many brackets stand before the first key or leaf."""
+    depth = 0
+    while is_array(value) and value:
+        value, depth = value[0], depth + 1
+    return depth + (is_object(value) and bool(value))
+
+
+class _Walk:
+    """One walk; `position` is the byte behind what was passed last."""
+
+    def __init__(self, data: bytes, plan: Plan) -> None:
+        self._data, self._plan = data, plan
+        self.position = 0
+        self.found = Found()
+
+    def value(self, spot: Spot, value: JsonValue, place: Place) -> None:
+        """Pass the value that comes next."""
+        start = self._next(self.position)
+        if value and (is_object(value) or is_array(value)):
+            self.position = start + 1
+            if len(spot.options) > 1:
+                found = ValueFound(place, spot, value, start, start + 1, is_leaf=False)
+                self.found.values.append(found)
+            if is_object(value):
+                self._object(spot, value, place)
+            elif is_array(value):
+                self._list(spot, value, place)
+            return
+        shape = _EMPTY if value in ([], {}) else _SCALAR
+        match = shape.match(self._data, start)
+        self.position = start if match is None else match.end()
+        self.found.values.append(ValueFound(place, spot, value, start, self.position, is_leaf=True))
+        if is_array(value):
+            self._empty_list(spot, value, place, start)
+
+    def _object(self, spot: Spot, value: JsonObject, place: Place) -> None:
+        nodes: tuple[Node, ...] = tuple(
+            node for node in spot.containers if isinstance(node, ObjectNode)
+        )
+        chosen = self._chosen(spot, nodes, value)
+        for key, item in value.items():
+            self.position = self._behind_key(self.position)
+            if chosen is not None and _is_key_of_entry(chosen, key):
+                self._pass_scalar()
+                continue
+            at = (place, key) if chosen is None else step(chosen, place, key, value)
+            self.value(self._plan.below(nodes, key), item, at)
+            if len(nodes) > 1:
+                nodes = self._plan.narrowed(nodes, key, item)
+        self.position = self._next(self.position) + 1
+
+    def _list(self, spot: Spot, value: list[JsonValue], place: Place) -> None:
+        nodes = tuple(node for node in spot.containers if isinstance(node, ArrayNode))
+        chosen = self._chosen(spot, nodes, value)
+        prefix = max((len(node.prefix) for node in nodes), default=0)
+        stops: list[int] = []
+        for index, item in enumerate(value):
+            stops.append(self._next(self.position))
+            self.position = stops[-1] + (index > 0)
+            inner = self._plan.below(nodes, min(index, prefix))
+            at = (place, index) if chosen is None else step(chosen, place, index, value)
+            self.value(inner, item, at)
+        stops.append(self._next(self.position))
+        self.position = stops[-1] + 1
+        self._note_list(chosen, place, len(value), tuple(stops))
+
+    def _empty_list(self, spot: Spot, value: list[JsonValue], place: Place, start: int) -> None:
+        nodes = tuple(node for node in spot.containers if isinstance(node, ArrayNode))
+        chosen = self._chosen(spot, nodes, value)
+        self._note_list(chosen, place, 0, (self._next(start + 1),))
+
+    def _note_list(
+        self, node: Node | None, place: Place, length: int, stops: tuple[int, ...]
+    ) -> None:
+        if isinstance(node, ArrayNode):
+            found = ListFound(place, node, length, stops, _stands_for(node))
+            self.found.lists.append(found)
+
+    def _chosen(self, spot: Spot, nodes: tuple[Node, ...], value: JsonValue) -> Node | None:
+        """Return the node that holds for a container in the end."""
+        if len(nodes) <= 1:
+            return nodes[0] if nodes else None
+        tree = self._plan.tree
+        top = spot.source[0] if len(spot.source) == 1 else UnionNode(branches=spot.source)
+        return settle(top, value, tree)
+
+    def _next(self, at: int) -> int:
+        data = self._data
+        if at < len(data) and data[at] > 32:
+            return at
+        match = _SPACE.match(data, at)
+        return at if match is None else match.end()
+
+    def _behind_key(self, at: int) -> int:
+        """Return the byte behind the colon of the key that comes next."""
+        match = _SCALAR.match(self._data, self._data.index(b'"', at))
+        end = at if match is None else match.end()
+        return self._data.index(b":", end) + 1
+
+    def _pass_scalar(self) -> None:
+        match = _SCALAR.match(self._data, self._next(self.position))
+        self.position = self.position if match is None else match.end()
+
+
+def _stands_for(node: ArrayNode) -> str | None:
+    """Return what an empty list means where a list of one stands for its element."""
+    if not node.ways or step(node, None, 0, [None]) is not None:
+        return None
+    value: JsonValue = []
+    for way in reversed(node.ways):
+        value = way.lift(value, [])
+    return json_text(None) if value is None else ABSENT
+
+
+def _is_key_of_entry(node: Node, key: str) -> bool:
+    """Whether `key` holds the key of an entry that stands for one of a map."""
+    return (
+        key == "key"
+        and isinstance(node, ObjectNode)
+        and len(node.properties) == 2
+        and len(node.ways) == 1
+        and type(node.ways[0]) is InPlace
+    )

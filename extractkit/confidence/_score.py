@@ -1,0 +1,198 @@
+"""From the tokens of an answer to how sure the model was of each leaf, in the user's shape.
+
+Neighbours: `engine` has an answer, its document and its schema, and puts what is given
+back here into the result. `_places` finds the values, `_choice` and `_sequence` weigh their tokens.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, cast
+
+from extractkit.confidence._alignment import Alignment, align
+from extractkit.confidence._choice import choice_probability
+from extractkit.confidence._lengths import length_confidence
+from extractkit.confidence._matching import Option
+from extractkit.confidence._options import ABSENT, Plan
+from extractkit.confidence._places import Found, ListFound, ValueFound, find
+from extractkit.confidence._sequence import sequence_probability
+from extractkit.confidence._words import of_choice, of_sequence, unavailable
+from extractkit.messages import TokenLogprob
+from extractkit.parsing import ParsedDocument
+from extractkit.paths import Pointer, is_array, is_object
+from extractkit.results import Confidence
+from extractkit.schema import CompiledSchema
+from extractkit.schema.convert import pointer_of
+
+__all__ = ["Scores", "score"]
+
+_NO_TOKENS: Final = "not available: the answer came without log-probabilities"
+_EMPTY: Final = (Option(label="{}", openers=b"}"), Option(label="(object)", openers=b'"'))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scores:
+    """How sure the model was of the parts of one answer, by pointers into the user's shape.
+
+    Attributes:
+        leaves: One for each leaf, in the order of the document.
+        presence: Of places that could have held another type, null or nothing: the choice
+            between these, by labels such as "null", "(absent)", "(text)" and "(object)". A place
+            that is wholly a choice, such as a Literal or null, is in `leaves` alone.
+        lengths: Of lists and maps: the choice to end where they end, by their lengths.
+        holes: Bytes of the answer that no token wrote, as (start, end).
+    """
+
+    leaves: Mapping[Pointer, Confidence] = field(default_factory=dict[Pointer, Confidence])
+    presence: Mapping[Pointer, Confidence] = field(default_factory=dict[Pointer, Confidence])
+    lengths: Mapping[Pointer, Confidence] = field(default_factory=dict[Pointer, Confidence])
+    holes: tuple[tuple[int, int], ...] = ()
+
+
+def score(
+    tokens: Sequence[TokenLogprob],
+    text: str,
+    parsed: ParsedDocument,
+    compiled: CompiledSchema,
+    *,
+    leaves: Sequence[Pointer],
+    no_tokens: str = _NO_TOKENS,
+) -> Scores:
+    """Return how sure the model was of every leaf of an answer.
+
+    Of values of a closed set, of null or a value, and of where a list ends, this is the
+    probability among what was legal there; of other values the joint probability of their
+    tokens. Keys, structure and what stands around the document count nowhere. Never raises: what
+    is not known is "unavailable", with the reason.
+
+    Args:
+        tokens: The answer's tokens.
+        text: The answer as it came.
+        parsed: The document in it, in the form that was sent.
+        compiled: The schema that the answer is to.
+        leaves: The pointers of the leaves of the document in the user's form.
+        no_tokens: Why there are no tokens, if there are none.
+    """
+    if not tokens:
+        return Scores(leaves=dict.fromkeys(leaves, unavailable(no_tokens)))
+    if not parsed.ok:
+        reason = "not available: the answer is no document, so no token has a place in it"
+        return Scores(leaves=dict.fromkeys(leaves, unavailable(reason)))
+    run = align(tokens, text)
+    try:
+        found = find(run.data, parsed, _plan(compiled))
+    except RecursionError:
+        reason = "not available: the answer is nested too deeply to be walked"
+        return Scores(leaves=dict.fromkeys(leaves, unavailable(reason)), holes=run.holes)
+    return _Scoring(run, found).scores(leaves)
+
+
+def _plan(compiled: CompiledSchema) -> Plan:
+    plan = compiled.prepared.get("confidence")
+    if plan is None:
+        plan = compiled.prepared.setdefault("confidence", Plan(compiled.lowered))
+    return cast("Plan", plan)
+
+
+class _Scoring:
+    """One answer being weighed."""
+
+    def __init__(self, run: Alignment, found: Found) -> None:
+        self._run, self._found = run, found
+        self._leaves: dict[Pointer, Confidence] = {}
+        self._presence: dict[Pointer, Confidence] = {}
+        self._lengths: dict[Pointer, Confidence] = {}
+
+    def scores(self, leaves: Sequence[Pointer]) -> Scores:
+        """Return what the answer's tokens say of `leaves`, and of the places around them."""
+        for value in self._found.values:
+            if value.is_leaf:
+                self._leaf(value)
+            else:
+                self._kind_of(value, pointer_of(value.place))
+        for found in self._found.lists:
+            self._list(found)
+        return Scores(
+            leaves={pointer: self._of(pointer) for pointer in leaves},
+            presence=self._presence,
+            lengths=self._lengths,
+            holes=self._run.holes,
+        )
+
+    def _leaf(self, found: ValueFound) -> None:
+        pointer = pointer_of(found.place)
+        options = found.spot.options
+        option = found.spot.option_of(found.value)
+        if option is None or not options[option].texts:
+            self._leaves[pointer] = self._open_leaf(found)
+            self._kind_of(found, pointer)
+            return
+        if len(options) == 1:
+            confidence = unavailable("nothing was to choose: one value only is legal here")
+        else:
+            confidence = of_choice(
+                choice_probability(self._run, found.start, found.end, options, option)
+            )
+        if options[option].label == ABSENT:
+            self._presence[pointer] = confidence
+        else:
+            self._leaves[pointer] = confidence
+
+    def _open_leaf(self, found: ValueFound) -> Confidence:
+        value = found.value
+        if isinstance(value, str):
+            start, end = found.start + 1, found.end - 1
+            return of_sequence(sequence_probability(self._run, start, end))
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return of_sequence(sequence_probability(self._run, found.start, found.end))
+        if is_object(value):
+            inner = found.start + 1
+            choice = choice_probability(self._run, inner, found.end, _EMPTY, 0)
+            return of_choice(choice)
+        if is_array(value):
+            return unavailable("nothing was to choose: the list could have no other length")
+        return unavailable("not available: the value is none of those that are legal here")
+
+    def _kind_of(self, found: ValueFound, pointer: Pointer) -> None:
+        """Weigh the type of what stands at a place against null and the other types there."""
+        options = found.spot.options
+        option = found.spot.option_of(found.value)
+        if option is not None and len(options) > 1:
+            choice = choice_probability(self._run, found.start, found.end, options, option)
+            self._presence[pointer] = of_choice(choice)
+
+    def _list(self, found: ListFound) -> None:
+        confidence = length_confidence(self._run, found)
+        if confidence is None:
+            return
+        pointer = pointer_of(found.place)
+        if found.stands_for is None:
+            self._lengths[pointer] = confidence
+            if not found.length:
+                self._leaves[pointer] = confidence
+            return
+        missing = confidence.alternatives.get("0")
+        held = sum(confidence.alternatives.values()) - (missing or 0.0)
+        named = {found.stands_for: missing, "(value)": held or None}
+        confidence = dataclasses.replace(
+            confidence, alternatives={key: value for key, value in named.items() if value}
+        )
+        self._presence[pointer] = confidence
+        if not found.length:
+            self._leaves[pointer] = confidence
+
+    def _of(self, pointer: Pointer) -> Confidence:
+        """Return what is known of a leaf, or of the text that it stands in with others."""
+        found = self._leaves.get(pointer)
+        if found is not None:
+            return found
+        above = pointer
+        while above:
+            above = above.rpartition("/")[0]
+            outer = self._leaves.get(above)
+            if outer is not None and outer.kind == "sequence":
+                reason = f"of the whole text at {above or '(root)'}, which it stands in; "
+                return dataclasses.replace(outer, reason=reason + outer.reason)
+        return unavailable("not available: the answer holds no value of its own for this place")

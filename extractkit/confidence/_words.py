@@ -1,0 +1,68 @@
+"""What was weighed, as the `Confidence` of a result, with what limits it in words.
+
+Neighbours: `_choice` and `_sequence` compute, `results.Confidence` is what the user sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from extractkit.confidence._choice import Choice
+from extractkit.confidence._sequence import Sequence
+from extractkit.results import Confidence
+
+__all__ = ["of_choice", "of_sequence", "unavailable"]
+
+_SHOWN: Final = 3
+
+
+def unavailable(reason: str) -> Confidence:
+    """Return that there is no number, and why."""
+    return Confidence(kind="unavailable", reason=reason)
+
+
+def of_choice(choice: Choice) -> Confidence:
+    """Return a choice as a Confidence."""
+    if choice.probability is None:
+        return unavailable(choice.reason)
+    return Confidence(
+        kind="choice",
+        probability=choice.probability,
+        low=choice.low,
+        high=choice.high,
+        alternatives=choice.alternatives,
+        removed_mass=choice.removed_mass,
+        reason="; ".join((*_unseen(choice.at_most), *_alike(choice.together))),
+    )
+
+
+def of_sequence(sequence: Sequence) -> Confidence:
+    """Return a sequence as a Confidence."""
+    if sequence.probability is None:
+        return unavailable(sequence.reason)
+    tokens = "1 token" if sequence.tokens == 1 else f"{sequence.tokens} tokens"
+    shared = "; one of them wrote structure, too" if sequence.shared else ""
+    return Confidence(
+        kind="sequence",
+        probability=sequence.probability,
+        weakest=sequence.weakest,
+        removed_mass=sequence.removed_mass,
+        reason=f"joint probability of {tokens}, not comparable with a choice{shared}",
+    )
+
+
+def _unseen(at_most: Mapping[str, float]) -> list[str]:
+    if not at_most:
+        return []
+    shown = [f"{label} (at most {most:.4g})" for label, most in [*at_most.items()][:_SHOWN]]
+    more = f" and {len(at_most) - _SHOWN} more" if len(at_most) > _SHOWN else ""
+    return [f"no visible token decides for {', '.join(shown)}{more}"]
+
+
+def _alike(together: Mapping[tuple[str, ...], float]) -> list[str]:
+    return [
+        f"no visible token tells {', '.join(labels[:_SHOWN])}"
+        f"{' and others' if len(labels) > _SHOWN else ''} apart (together {mass:.4g})"
+        for labels, mass in [*together.items()][:_SHOWN]
+    ]
