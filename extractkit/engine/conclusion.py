@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 from extractkit import prompts
 from extractkit.engine.judge import Judged
 from extractkit.engine.setup import Setup
-from extractkit.messages import ModelResponse, Usage, sampling_given
+from extractkit.messages import ModelResponse, StopReason, Usage, sampling_given
 from extractkit.observe import priced
 from extractkit.paths import Pointer
 from extractkit.results import (
@@ -23,9 +23,10 @@ from extractkit.results import (
     Finding,
     Provenance,
     Status,
+    Validity,
 )
 
-__all__ = ["Price", "conclude"]
+__all__ = ["Price", "conclude", "conclude_unasked"]
 
 T = TypeVar("T")
 
@@ -79,6 +80,34 @@ def conclude(
     )
 
 
+def conclude_unasked(setup: Setup[T], provider: str) -> ExtractionResult[T]:
+    """Return the result of a question that has no answer, so that no model was asked.
+
+    Args:
+        setup: How the question would have been put, with what makes it hopeless.
+        provider: Name of who would have answered.
+    """
+    return ExtractionResult(
+        value=None,
+        document=None,
+        status=Status.INVALID,
+        validity=Validity.NONE,
+        levels={},
+        findings=setup.hopeless,
+        evidence={},
+        confidence={},
+        strategy=setup.plan.strategy,
+        strategy_reason=setup.plan.reason,
+        refusal=None,
+        stop_reason=StopReason.UNKNOWN,
+        partial=None,
+        usage=Usage(),
+        attempts=(),
+        raw=None,
+        provenance=_provenance(setup, provider, None),
+    )
+
+
 def _cost(price: Price, provider: str, responses: Sequence[ModelResponse]) -> Decimal | None:
     """Return what all answers cost, each by itself; None where one has no known price."""
     costs = [priced(price, provider, response.model, response.usage) for response in responses]
@@ -106,16 +135,16 @@ def _confidence(leaves: Sequence[Pointer]) -> Mapping[str, Confidence]:
     return dict.fromkeys(leaves, unavailable)
 
 
-def _provenance(setup: Setup[Any], provider: str, response: ModelResponse) -> Provenance:
+def _provenance(setup: Setup[Any], provider: str, response: ModelResponse | None) -> Provenance:
     return Provenance(
         provider=provider,
-        model=response.model,
+        model="" if response is None else response.model,
         dialect=setup.compiled.dialect,
         fingerprint=setup.compiled.fingerprint,
         prompt=prompts.VERSION,
         parameters=sampling_given(setup.request.sampling),
         versions=_versions(),
-        details=response.details,
+        details={} if response is None else response.details,
     )
 
 

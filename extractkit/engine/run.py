@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from extractkit import prompts
-from extractkit.engine.conclusion import Price, conclude
+from extractkit.engine.conclusion import Price, conclude, conclude_unasked
 from extractkit.engine.judge import Judged, judge
 from extractkit.engine.question import Question
 from extractkit.engine.setup import Setup, prepare
@@ -93,7 +93,10 @@ class Run(Generic[T]):
         try:
             self._setup: Setup[T] = prepare(self._question, self._capabilities)
             self._watch.started(self._setup, self._model)
-            result = yield from self._answers()
+            if self._setup.hopeless:
+                result = conclude_unasked(self._setup, self._provider)
+            else:
+                result = yield from self._answers()
         except (ExtractkitError, GeneratorExit) as error:
             self._watch.crashed(error)
             raise

@@ -14,10 +14,12 @@ import pydantic_core
 from extractkit import checks, prompts, strategies
 from extractkit.engine.question import Question, require_encodable
 from extractkit.errors import SchemaError, UnsupportedError, UsageError
+from extractkit.grounding.stated import stated
 from extractkit.messages import Capabilities, Constraint, ModelRequest, Sampling, sampling_given
-from extractkit.paths import JsonValue
-from extractkit.results import Example, Grounding, Plan, Strategy, Validity
+from extractkit.paths import JsonValue, Pointer
+from extractkit.results import Example, Finding, Grounding, Plan, Strategy, Validity
 from extractkit.schema import BoundedSchema, CompiledSchema, compile_schema
+from extractkit.schema.grammar import Grammar, is_marked, write_grammar
 
 __all__ = ["Setup", "prepare"]
 
@@ -26,13 +28,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup(Generic[T]):
-    """How a question is put: the plan, the schema in its dialect, the first request."""
+    """How a question is put: the plan, the schema in its dialect, the first request.
+
+    Attributes:
+        hopeless: Why no answer can be, so that none is asked for; mostly empty.
+    """
 
     question: Question[T]
     plan: Plan
     compiled: CompiledSchema
     bounded: BoundedSchema | None
     request: ModelRequest
+    hopeless: tuple[Finding, ...] = ()
 
 
 def prepare(question: Question[T], capabilities: Capabilities) -> Setup[T]:
@@ -55,11 +62,12 @@ def prepare(question: Question[T], capabilities: Capabilities) -> Setup[T]:
         else compile_schema(question.target, plan.dialect)
     )
     bounded = compiled.bounded() if plan.strategy is Strategy.LOCAL else None
+    grammar = None if bounded is None else _grammar(question, compiled, bounded)
     request = prompts.build(
         plan,
         compiled,
         question.text,
-        constraint=_constraint(plan, compiled, bounded),
+        constraint=_constraint(plan, compiled, bounded, grammar),
         instructions=question.instructions,
         examples=[
             _example(compiled, position, item) for position, item in enumerate(question.examples)
@@ -67,7 +75,14 @@ def prepare(question: Question[T], capabilities: Capabilities) -> Setup[T]:
         sampling=_sampling(question.sampling, capabilities),
         top_logprobs=5 if question.decoding.confidence and capabilities.logprobs else None,
     )
-    return Setup(question=question, plan=plan, compiled=compiled, bounded=bounded, request=request)
+    return Setup(
+        question=question,
+        plan=plan,
+        compiled=compiled,
+        bounded=bounded,
+        request=request,
+        hopeless=() if grammar is None else tuple(map(_nothing_for, grammar.unfilled)),
+    )
 
 
 def _sampling(given: Sampling, capabilities: Capabilities) -> Sampling:
@@ -111,12 +126,39 @@ def _express(target: Any, capabilities: Capabilities) -> CompiledSchema | Schema
         return error
 
 
+def _grammar(question: Question[Any], compiled: CompiledSchema, bounded: BoundedSchema) -> Grammar:
+    """Return the grammar of the answers; one for every text, unless marks hold it to this one."""
+    kept = compiled.prepared
+    if "is_marked" not in kept:
+        kept["is_marked"] = is_marked(bounded.tree)
+    if kept["is_marked"] and question.grounding.enforce:
+        source = stated(question.text, question.grounding)
+        return write_grammar(bounded, compiled.table, source)
+    if "grammar" not in kept:
+        kept["grammar"] = write_grammar(bounded, compiled.table)
+    grammar: Grammar = kept["grammar"]
+    return grammar
+
+
+def _nothing_for(pointer: Pointer) -> Finding:
+    return Finding(
+        level=Validity.GROUNDED,
+        path=pointer,
+        message="the source has nothing that could stand here, and the field may be neither null "
+        "nor UNKNOWN: no answer was asked for; let it be null (T | None) or Unknown, or answer "
+        "without enforcement (Grounding(enforce=False))",
+        code="nothing_to_ground",
+    )
+
+
 def _constraint(
-    plan: Plan, compiled: CompiledSchema, bounded: BoundedSchema | None
+    plan: Plan, compiled: CompiledSchema, bounded: BoundedSchema | None, grammar: Grammar | None
 ) -> Constraint | None:
-    if bounded is not None:
+    if bounded is not None and grammar is not None:
         return Constraint(
+            kind="grammar",
             schema=bounded.schema,
+            grammar=grammar.text,
             name=compiled.name,
             minimal_text=pydantic_core.to_json(bounded.minimal).decode(),
         )

@@ -57,6 +57,11 @@ class BoundedSchema:
     _tree: SchemaTree = field(repr=False)
     _limits: Mapping[Node, tuple[InjectedBound, ...]] = field(repr=False)
 
+    @property
+    def tree(self) -> SchemaTree:
+        """The bounded nodes, from which a grammar can be written."""
+        return self._tree
+
     def hits(self, document: JsonValue) -> tuple[InjectedBound, ...]:
         """Return the bounds that values of an answer have reached, so that they may be cut.
 

@@ -23,6 +23,7 @@ from extractkit.errors import ProviderError, SchemaError
 from extractkit.messages import Constraint
 from extractkit.providers.local._constraint import GrammarCompiler
 from extractkit.providers.local._load import open_engine
+from extractkit.schema.grammar import write_grammar
 
 from .shared_data import Bounds, data_folder, machine
 
@@ -85,8 +86,10 @@ def _row(
     invalid: list[Any],
 ) -> dict[str, Any]:
     compiled = compile_schema(target, "llguidance")
-    constraint = Constraint(schema=compiled.bounded().schema)
+    bounded = compiled.bounded()
     began = time.process_time()
+    grammar = write_grammar(bounded, compiled.table).text
+    constraint = Constraint(kind="grammar", schema=bounded.schema, grammar=grammar)
     compiler.mask(constraint)
     ms = (time.process_time() - began) * 1000
     missed: list[str] = []

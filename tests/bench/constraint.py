@@ -30,6 +30,7 @@ from extractkit.providers.local._constraint import GrammarCompiler
 from extractkit.providers.local._decoding import Decoded, PromptMemory, decode, text_of
 from extractkit.providers.local._load import open_engine
 from extractkit.providers.local._sampling import Sampler
+from extractkit.schema.grammar import write_grammar
 from tests.acceptance.shared_data import Bounds, machine
 
 REVIEWS = (
@@ -188,8 +189,10 @@ def _arguments() -> argparse.Namespace:
 def make_level(model: type[BaseModel], compiler: GrammarCompiler, chat: ChatML) -> Level:
     """Return the level of `model`: its compiled grammar and a prompt for each review."""
     compiled = compile_schema(model, "llguidance")
-    constraint = Constraint(schema=compiled.bounded().schema)
+    bounded = compiled.bounded()
     began = time.process_time()
+    grammar = write_grammar(bounded, compiled.table).text
+    constraint = Constraint(kind="grammar", schema=bounded.schema, grammar=grammar)
     compiler.mask(constraint)
     compile_ms = (time.process_time() - began) * 1000
     told = "You copy facts out of a review into JSON of this form:\n"

@@ -4,15 +4,17 @@ Neighbours: `_decoding` asks a GrammarMask which tokens may come next and which 
 own `Generator(model, processor=...)` can drive the same object. This file chooses no token and
 evaluates no model.
 
-A grammar is always validated before it is used: llguidance reports what it cannot enforce only
-then, and a matcher in its error state would allow nothing but the end of the answer. Objects are
-written with ", " and ": " and no other whitespace, which is what models are used to and leaves
-no room for endless blanks.
+A matcher is always asked for its error before it is used: in its error state it would allow
+nothing but the end of the answer. A constraint is a Lark grammar, with the schema that it was
+written from to name the place of an error in, or a JSON Schema alone. Objects are written with
+", " and ": " and no other whitespace, which is what models are used to and leaves no room for
+endless blanks.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,6 +47,8 @@ _JSON_OPTIONS: Any = {
     "coerce_one_of": False,
 }
 _SPECIAL = b"\xff"  # llguidance's mark of a token that is not text
+_IN_GRAMMAR = re.compile(r"\Aat \d+\(\d+\): (?:failed to compile JSON schema: )?")
+_CONTEXT = re.compile(r"\n  while processing|\n +\d+ \| ")
 _SCHEMA_MAPS = ("$defs", "definitions", "properties", "patternProperties")
 _SCHEMA_LISTS = ("prefixItems", "allOf", "anyOf", "oneOf")
 _SCHEMA_SINGLES = ("items", "additionalProperties", "not", "if", "then", "else", "contains")
@@ -241,11 +245,11 @@ class GrammarCompiler:
         return GrammarMask(grammar, compiled.matcher, self._tokenizer, compiled.warnings)
 
     def _compile(self, grammar: str, constraint: Constraint) -> _Compiled:
-        failed, messages = self._validate(grammar)
-        if failed:
-            raise self._refusal(constraint, _cause(messages))
         matcher = LLMatcher(self._tokenizer, grammar, log_level=0, limits=self._limits)
-        return _Compiled(grammar=grammar, matcher=matcher, warnings=tuple(messages))
+        if matcher.is_error():
+            raise self._refusal(constraint, _cause([matcher.get_error()]))
+        warnings = tuple(matcher.get_grammar_warnings())
+        return _Compiled(grammar=grammar, matcher=matcher, warnings=warnings)
 
     def _validate(self, grammar: str) -> tuple[bool, list[str]]:
         return LLMatcher.validate_grammar_with_warnings(
@@ -253,7 +257,7 @@ class GrammarCompiler:
         )
 
     def _refusal(self, constraint: Constraint, cause: str) -> SchemaError:
-        if constraint.kind == "grammar":
+        if not constraint.schema:
             return SchemaError(f"llguidance cannot read the grammar {constraint.name!r}: {cause}")
         pointer = self._place(constraint.schema, cause)
         place = pointer or "the root"
@@ -317,7 +321,8 @@ def _json_grammar(schema: Mapping[str, Any]) -> str:
 
 def _cause(messages: Sequence[str]) -> str:
     """Return the error alone; which definition was being read is found out by `_place`."""
-    return messages[0].partition("\n  while processing")[0].strip()
+    cause = _IN_GRAMMAR.sub("", messages[0])
+    return _CONTEXT.split(cause, maxsplit=1)[0].strip()
 
 
 def _subschemas(

@@ -1,0 +1,174 @@
+"""What a marked place may say: the values of the source, in the JSON form of that place.
+
+Neighbours: the engine hands over what the source states (`Sourced`), `walk` asks for the JSON
+texts of one leaf. Every text given back fits the leaf's own limits. This module reads no source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from itertools import compress, product
+from typing import Final, Protocol
+
+from extractkit.paths import JsonValue
+from extractkit.schema.grammar.texts import written
+from extractkit.schema.lowerings.texts import format_of
+from extractkit.schema.match import accepts
+from extractkit.schema.nodes import NO_TREE, ChoiceNode, NumberNode, StringNode
+from extractkit.schema.patterns import parse
+from extractkit.schema.standing import ClaimKind
+
+__all__ = ["Moment", "Sourced", "choices", "numbers", "texts"]
+
+Moment = tuple[time, int | None]
+"""A time of day, and its offset from UTC in seconds where the source gives one."""
+
+_MOST_DIGITS: Final = 40
+_LONGEST: Final = 400
+"""Characters of a value with a pattern of its own, where nothing says less."""
+
+
+class Sourced(Protocol):
+    """What a source states, as plain data."""
+
+    @property
+    def chunks(self) -> Sequence[str]:
+        """The source, cut wherever a value may begin or end."""
+        ...
+
+    @property
+    def numbers(self) -> Sequence[Decimal]:
+        """Every number, with the digits that it is written with."""
+        ...
+
+    @property
+    def dates(self) -> Sequence[date]:
+        """Every day."""
+        ...
+
+    @property
+    def times(self) -> Sequence[Moment]:
+        """Every time of day."""
+        ...
+
+    def states(self, values: Sequence[JsonValue], kind: ClaimKind) -> Sequence[bool]:
+        """Return of each value whether the source states it, looked for as `kind`."""
+        ...
+
+
+def numbers(node: NumberNode, sourced: Sourced) -> tuple[str, ...]:
+    """Return the JSON texts of the numbers that fit `node`."""
+    found: dict[str, None] = {}
+    for value in sourced.numbers:
+        if abs(value.adjusted()) > _MOST_DIGITS:
+            continue
+        for text in _number_texts(value, is_integer=node.integer):
+            if _is_exact(text, value) and accepts(node, _read(text), NO_TREE):
+                found[text] = None
+    return tuple(found)
+
+
+def _number_texts(value: Decimal, *, is_integer: bool) -> Iterator[str]:
+    if value == value.to_integral_value():
+        yield format(value.to_integral_value() + 0, "f")
+        if not is_integer:
+            yield f"{value:.1f}"
+    elif not is_integer:
+        yield format(value.normalize(), "f")
+    if not is_integer and _places(value):
+        yield format(value, "f")
+
+
+def _places(value: Decimal) -> int:
+    exponent = value.as_tuple().exponent
+    return -exponent if isinstance(exponent, int) and exponent < 0 else 0
+
+
+def _read(text: str) -> int | float:
+    return float(text) if "." in text else int(text)
+
+
+def _is_exact(text: str, value: Decimal) -> bool:
+    """Whether a reader that makes a double of the text still has the value."""
+    return Decimal(repr(_read(text))) == value
+
+
+def texts(node: StringNode, sourced: Sourced, *, decimal: bool) -> tuple[str, ...]:
+    """Return the JSON texts of what the source states and a text with a form of its own may be.
+
+    Args:
+        node: A text with a format or a pattern.
+        sourced: What the source states.
+        decimal: It is a decimal number in one of its spellings.
+    """
+    form = format_of(node.pattern) if node.pattern is not None else node.format
+    if decimal:
+        found = _decimals(sourced)
+    elif form == "date":
+        found = (day.isoformat() for day in sourced.dates)
+    elif form == "time":
+        found = _clocks(sourced)
+    elif form == "date-time":
+        days = (day.isoformat() for day in sourced.dates)
+        found = (f"{day}T{clock}" for day, clock in product(days, tuple(_clocks(sourced))))
+    else:
+        found = _spans(node, sourced.chunks)
+    fitting = dict.fromkeys(text for text in found if accepts(node, text, NO_TREE))
+    return tuple(map(written, fitting))
+
+
+def _decimals(sourced: Sourced) -> Iterator[str]:
+    for value in sourced.numbers:
+        if abs(value.adjusted()) <= _MOST_DIGITS:
+            yield format(value, "f")
+            yield format(value.normalize(), "f")
+
+
+def _clocks(sourced: Sourced) -> Iterator[str]:
+    for clock, offset in sourced.times:
+        yield clock.isoformat()
+        if offset is not None:
+            zone = timezone(timedelta(seconds=offset))
+            there = datetime.combine(date(2000, 1, 1), clock, zone).timetz().isoformat()
+            yield there
+            if offset == 0:
+                yield f"{clock.isoformat()}Z"
+
+
+def _spans(node: StringNode, chunks: Sequence[str]) -> Iterator[str]:
+    """Yield every run of chunks that is not too long, without blank edges."""
+    parsed = parse(node.pattern) if node.pattern is not None else None
+    longest = parsed.longest if parsed and parsed.longest is not None else _LONGEST
+    longest = min(longest, _LONGEST if node.max_length is None else node.max_length)
+    for first, chunk in enumerate(chunks):
+        if chunk.isspace():
+            continue
+        text = ""
+        for more in chunks[first:]:
+            text += more
+            if len(text) > longest:
+                break
+            if not more.isspace():
+                yield text
+
+
+def choices(node: ChoiceNode, sourced: Sourced) -> tuple[JsonValue, ...]:
+    """Return the members that the source states, and those that claim nothing."""
+    kinds = [_kind(value) for value in node.values]
+    kept = [kind is None for kind in kinds]
+    wanted: tuple[ClaimKind, ...] = ("text", "number")
+    for kind in wanted:
+        own = [index for index, each in enumerate(kinds) if each == kind]
+        answers = sourced.states([node.values[index] for index in own], kind)
+        for index, is_stated in zip(own, answers, strict=True):
+            kept[index] = is_stated
+    return tuple(compress(node.values, kept))
+
+
+def _kind(value: JsonValue) -> ClaimKind | None:
+    """Return what a member is looked for as; None where it claims nothing."""
+    if value is None or isinstance(value, bool | dict | list):
+        return None
+    return "text" if isinstance(value, str) else "number"

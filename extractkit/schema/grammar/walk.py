@@ -1,0 +1,325 @@
+"""Nodes -> a grammar: one rule or terminal for what each place may say.
+
+Neighbours: `texts` makes strings, `stated` lists what marked leaves may say, `parts` writes the
+grammar. Objects are written with ", " and ": " between their parts and nothing else, in declared
+order. What needs nothing of ours (numbers, texts with a pattern) is left to the engine's own
+reading of JSON Schema, under the same options.
+
+A mark holds for everything below it, until a mark further in. An object whose rules over keys
+cannot be written here is left to the engine whole; marks below it are then checked afterwards.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from extractkit.fields import Mark
+from extractkit.paths import JsonObject
+from extractkit.schema.dialects import Dialect
+from extractkit.schema.grammar.objects import Key, body, is_countable
+from extractkit.schema.grammar.parts import (
+    Either,
+    Literal,
+    Missing,
+    Named,
+    Part,
+    Repeat,
+    Row,
+    Rules,
+    optional,
+)
+from extractkit.schema.grammar.stated import Sourced, choices, numbers, texts
+from extractkit.schema.grammar.texts import any_key, any_text, one_of, source_text, written
+from extractkit.schema.match import is_unknown
+from extractkit.schema.nodes import (
+    AllOfNode,
+    AnyNode,
+    ArrayNode,
+    BooleanNode,
+    ChoiceNode,
+    NeverNode,
+    Node,
+    NullNode,
+    NumberNode,
+    ObjectNode,
+    RefNode,
+    SchemaTree,
+    StringNode,
+    UnionNode,
+    owners,
+    replace,
+    walk_nodes,
+)
+from extractkit.schema.write import write
+
+__all__ = ["JSON_OPTIONS", "Walk", "is_marked"]
+
+JSON_OPTIONS: Final[JsonObject] = {
+    "whitespace_flexible": False,
+    "item_separator": ", ",
+    "key_separator": ": ",
+    "lenient": False,
+    "coerce_one_of": False,
+}
+"""How the engine reads what is left to it: the same separators, and no keyword passed over."""
+
+_COMMA: Final = Literal(text=", ")
+_NOTHING: Final = Row(parts=())
+_FREE: Final = (None, Mark.INFERRED, Mark.REASONING)
+_LENGTH_ONLY: Final = re.compile(r"\^\(\?s:\.\)\{(\d+),(\d*)\}\$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Here:
+    """What holds at a place: the mark, whether it is the place's own, and what it is part of."""
+
+    owner: str = ""
+    mark: Mark | None = None
+    own: bool = False
+    decimal: bool = False
+
+    @property
+    def is_free(self) -> bool:
+        """Whether values need not come from the source."""
+        return self.mark in _FREE
+
+
+class Walk:
+    """One walk over one bounded tree.
+
+    Args:
+        tree: The nodes, with a bound on everything.
+        dialect: How the engine's own JSON Schema is written.
+        sourced: What the source states; None enforces no mark.
+    """
+
+    def __init__(self, tree: SchemaTree, dialect: Dialect, sourced: Sourced | None) -> None:
+        self._tree = tree
+        self._dialect = dialect
+        self._sourced = sourced
+        self._rules = Rules()
+        self._named: dict[tuple[str, _Here], Named] = {}
+        self._waiting: list[tuple[str, _Here, Named]] = []
+        self._by_type: Mapping[type[Node], Callable[[Any, _Here], Part]] = {
+            AnyNode: self._embedded,
+            NeverNode: self._never,
+            NullNode: lambda _, __: Literal(text="null"),
+            BooleanNode: lambda _, __: one_of(self._rules, ("true", "false")),
+            NumberNode: self._number,
+            StringNode: self._string,
+            ChoiceNode: self._choice,
+            ArrayNode: self._array,
+            ObjectNode: self._object,
+            UnionNode: self._union,
+            AllOfNode: self._embedded,
+            RefNode: self._reference,
+        }
+
+    def run(self) -> tuple[str, tuple[str, ...]]:
+        """Return the grammar, and the places of the user's document that nothing can fill.
+
+        One of the two is empty.
+        """
+        root = self._part(self._tree.root, _Here())
+        while self._waiting:
+            name, here, rule = self._waiting.pop()
+            self._rules.define(rule, self._part(self._tree.definitions[name], here))
+        text = self._rules.text(root)
+        return text, () if text else self._rules.missing(root)
+
+    def _part(self, node: Node, here: _Here) -> Part:
+        if self._sourced is not None:
+            mark = node.mark or here.mark
+            here = _Here(owner=here.owner, mark=mark, own=bool(node.mark), decimal=here.decimal)
+            if not here.is_free and is_unknown(node):
+                here = _Here(owner=here.owner, decimal=here.decimal)
+        return self._by_type[type(node)](node, here)
+
+    def _missing(self, node: Node, here: _Here) -> Part:
+        places = self._tree.places.get(here.owner, ("",))
+        return Missing(pointer=(places[0] if places else "") + node.pointer)
+
+    def _never(self, node: NeverNode, here: _Here) -> Part:
+        return self._missing(node, here)
+
+    # --- what is left to the engine ---------------------------------------------------------
+
+    def _embedded(self, node: Node, here: _Here) -> Part:
+        del here
+        bare = replace(node, description="", notes={})
+        below = {name: self._tree.definitions[name] for name in self._reached(node)}
+        schema = write(SchemaTree(root=bare, definitions=below), self._dialect)
+        options = {"x-guidance": JSON_OPTIONS}
+        return self._rules.schema(json.dumps({**schema, **options}, ensure_ascii=False))
+
+    def _reached(self, node: Node) -> list[str]:
+        found: dict[str, None] = {}
+        pending = [node]
+        while pending:
+            for part in walk_nodes(pending.pop()):
+                if isinstance(part, RefNode) and part.name not in found:
+                    found[part.name] = None
+                    pending.append(self._tree.definitions[part.name])
+        return list(found)
+
+    def _is_left(self, node: Node, here: _Here) -> bool:
+        """Whether a container has to be left to the engine, and can be."""
+        if not (node.rest or (isinstance(node, ObjectNode) and not is_countable(node))):
+            return False
+        if self._sourced is None:
+            return True
+        below = [node, *(self._tree.definitions[name] for name in self._reached(node))]
+        marks = {part.mark for top in below for part in walk_nodes(top)}
+        return here.is_free and marks.issubset(_FREE)
+
+    # --- leaves -----------------------------------------------------------------------------
+
+    def _number(self, node: NumberNode, here: _Here) -> Part:
+        if here.is_free or self._sourced is None:
+            return self._embedded(node, here)
+        return self._one_of(numbers(node, self._sourced), node, here)
+
+    def _string(self, node: StringNode, here: _Here) -> Part:
+        has_form = node.format is not None or node.pattern is not None
+        if here.is_free or self._sourced is None:
+            if has_form or node.rest:
+                return self._embedded(node, here)
+            return any_text(self._rules, node.min_length, node.max_length)
+        if has_form or here.decimal:
+            found = texts(node, self._sourced, decimal=here.decimal)
+            return self._one_of(found, node, here)
+        return self._from_source(node, here, node.min_length, node.max_length)
+
+    def _from_source(self, node: Node, here: _Here, low: int, high: int | None) -> Part:
+        chunks = self._sourced.chunks if self._sourced is not None else ()
+        found = source_text(self._rules, chunks, low, high)
+        return found or self._missing(node, here)
+
+    def _choice(self, node: ChoiceNode, here: _Here) -> Part:
+        values = node.values
+        # A tag that a mark further out covers is a part of the form, not of the answer.
+        claims = not (here.is_free or node.unknown) and (here.own or len(values) > 1)
+        if claims and self._sourced is not None:
+            values = choices(node, self._sourced)
+        elif node.rest or any(isinstance(value, dict | list) for value in values):
+            return self._embedded(node, here)
+        return self._one_of([written(_whole(value)) for value in values], node, here)
+
+    def _one_of(self, found: tuple[str, ...] | list[str], node: Node, here: _Here) -> Part:
+        if not found:
+            return self._missing(node, here)
+        if len(found) == 1:
+            return Literal(text=found[0])
+        return one_of(self._rules, found)
+
+    # --- containers -------------------------------------------------------------------------
+
+    def _reference(self, node: RefNode, here: _Here) -> Part:
+        below = _Here(owner=node.name, mark=here.mark, own=here.own, decimal=here.decimal)
+        key = node.name, below
+        if key not in self._named:
+            self._named[key] = self._rules.reserve()
+            self._waiting.append((node.name, below, self._named[key]))
+        return self._named[key]
+
+    def _union(self, node: UnionNode, here: _Here) -> Part:
+        below = _Here(
+            owner=here.owner, mark=here.mark, own=here.own, decimal=here.decimal or node.decimal
+        )
+        return Either(parts=tuple(self._part(branch, below) for branch in node.branches))
+
+    def _array(self, node: ArrayNode, here: _Here) -> Part:
+        if self._is_left(node, here):
+            return self._embedded(node, here)
+        below = _Here(owner=here.owner, mark=here.mark)
+        most = node.max_items
+        prefix = node.prefix if most is None else node.prefix[:most]
+        written_prefix = [self._part(part, below) for part in prefix]
+        low = max(0, node.min_items - len(prefix))
+        high = None if most is None else most - len(prefix)
+        tail: Part = _NOTHING
+        if high != 0 and not isinstance(node.items, NeverNode):
+            item = self._rules.rule(self._part(node.items, below))
+            tail = self._items(item, low, high, is_first=not prefix)
+        elif low:
+            tail = self._missing(node, here)
+        for index in reversed(range(len(prefix))):
+            row = (_COMMA, written_prefix[index], tail) if index else (written_prefix[index], tail)
+            tail = Row(parts=row)
+            if index >= node.min_items:
+                tail = optional(tail)
+        return Row(parts=(Literal(text="["), tail, Literal(text="]")))
+
+    def _items(self, item: Part, low: int, high: int | None, *, is_first: bool) -> Part:
+        more = Row(parts=(_COMMA, item))
+        if not is_first:
+            return Repeat(part=more, low=low, high=high)
+        others = Repeat(part=more, low=max(low - 1, 0), high=None if high is None else high - 1)
+        row = Row(parts=(item, others))
+        return row if low else optional(row)
+
+    def _object(self, node: ObjectNode, here: _Here) -> Part:
+        if self._is_left(node, here):
+            return self._embedded(node, here)
+        below = _Here(owner=here.owner, mark=here.mark)
+        keys = [
+            Key(
+                name=written(prop.name),
+                part=self._part(prop.node, below),
+                required=prop.required,
+            )
+            for prop in node.properties
+        ]
+        declared = len(keys)
+        low = max(0, node.min_properties - declared)
+        high = None if node.max_properties is None else max(0, node.max_properties - declared)
+        if node.is_closed and not node.patterns:
+            low = high = 0
+        others = Repeat(
+            part=self._other(node, below) if high != 0 else _NOTHING, low=low, high=high
+        )
+        return Row(parts=(Literal(text="{"), body(self._rules, keys, others), Literal(text="}")))
+
+    def _other(self, node: ObjectNode, here: _Here) -> Part:
+        """Return what a key that is not declared may be, with its value."""
+        ways: list[Part] = []
+        for pattern, value in node.patterns:
+            ways.append(self._pair(self._key(pattern, node, here), value, here))
+        if not node.is_closed:
+            ways.append(self._pair(self._key(None, node, here), node.extra, here))
+        return self._rules.rule(Either(parts=tuple(ways)))
+
+    def _pair(self, key: Part, value: Node, here: _Here) -> Part:
+        return Row(parts=(key, Literal(text=": "), self._part(value, here)))
+
+    def _key(self, pattern: str | None, node: ObjectNode, here: _Here) -> Part:
+        length = _LENGTH_ONLY.fullmatch(pattern or "^(?s:.){0,}$")
+        low, high = (0, None) if length is None else _bounds(length)
+        if not here.is_free and self._sourced is not None and not node.properties:
+            if length is not None:
+                return self._from_source(node, here, low, high)
+            found = texts(StringNode(pattern=pattern), self._sourced, decimal=False)
+            return self._one_of(found, node, here)
+        if length is None:
+            return self._embedded(StringNode(pattern=pattern), here)
+        names = [] if pattern else [prop.name for prop in node.properties]
+        return any_key(self._rules, low, high, names)
+
+
+def is_marked(tree: SchemaTree) -> bool:
+    """Whether any place of `tree` must come from the source."""
+    nodes = (node for _, top in owners(tree) for node in walk_nodes(top))
+    return any(node.mark not in _FREE for node in nodes)
+
+
+def _bounds(length: re.Match[str]) -> tuple[int, int | None]:
+    return int(length[1]), int(length[2]) if length[2] else None
+
+
+def _whole(value: Any) -> Any:
+    """Return a number without a point where it has no fraction, which is how engines write it."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
