@@ -12,20 +12,23 @@ from __future__ import annotations
 
 import math
 import sys
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from extractkit.confidence._alignment import Alignment, logprob_fault
-from extractkit.confidence._matching import Matcher, Option, Options
+from extractkit.confidence._matching import Matcher, Menu, Option, Options
 from extractkit.confidence._sequence import missing_bytes, probability_of
 from extractkit.errors import UsageError
-from extractkit.messages import TokenLogprob
+from extractkit.messages import TokenAlternative, TokenLogprob
 
-__all__ = ["Choice", "choice_probability"]
+__all__ = ["Choice", "choice_probability", "choose"]
 
 _NOTHING: Final = 1e-9
 """Masses below this come from rounding."""
+_BACK: Final = 3
+"""So many tokens before a value are looked at for what could have reached into it."""
 _LEAST: Final = sys.float_info.min
 """What is possible is above 0, also where a double cannot say it."""
 
@@ -78,11 +81,16 @@ def choice_probability(
             f"found {len(options)} options and chosen={chosen}; expected at least two options, "
             "and the position of one of them"
         )
+    return choose(run, start, end, Menu(options), chosen)
+
+
+def choose(run: Alignment, start: int, end: int, menu: Menu, chosen: int) -> Choice:
+    """Return the same of options that are sorted already and known to be at least two."""
     if run.holes and (reason := missing_bytes(run, start, end)):
         return Choice(reason=reason)
-    way = _Way(run, start, end, Matcher(run.data, start, end, options, chosen), 1 << chosen)
-    reason = way.go((1 << len(options)) - 1)
-    return Choice(reason=reason) if reason else _weigh(way, options)
+    way = _Way(run, start, end, Matcher(run.data, start, end, menu, chosen), 1 << chosen)
+    reason = way.go(menu.all)
+    return Choice(reason=reason) if reason else _weigh(way, menu.options)
 
 
 class _Way:
@@ -98,14 +106,18 @@ class _Way:
         removed: Largest removed mass; below 0 where none is known.
     """
 
+    __slots__ = (
+        "_end", "_inner", "_matcher", "_start", "at_most", "chosen", "joint", "masses", "removed",
+        "run", "unseen", "weight",
+    )  # fmt: skip
+
     def __init__(
         self, run: Alignment, start: int, end: int, matcher: Matcher, chosen: Options
     ) -> None:
         self.run, self.chosen = run, chosen
         self._start, self._end = start, end
-        self._inner = (start + 1, max(start + 1, end - 1))
-        if run.data[start : start + 1] != b'"':
-            self._inner = start, end
+        is_text = run.data[start : start + 1] == b'"'
+        self._inner = (start + 1, max(start + 1, end - 1)) if is_text else (start, end)
         self._matcher = matcher
         self.weight, self.joint = 1.0, 0.0
         self.masses: dict[Options, float] = {}
@@ -114,96 +126,119 @@ class _Way:
 
     def go(self, alive: Options) -> str:
         """Walk, with `alive` being all options; return why there is no number, or nothing."""
-        behind = 0
+        matcher, chosen = self._matcher, self.chosen
         for index, at, token in self._tokens():
-            left = self._matcher.left(token.token, at, alive)
-            if not left & self.chosen:
+            matcher.stand_at(at)
+            left = matcher.left(token.token, alive)
+            if not left & chosen:
                 return "the tokens do not fit the legal values"
             fault = "" if token.forced else self._take(token, at, alive, left)
             if fault:
                 return fault
-            alive, behind = left, index + 1
-            if alive == self.chosen:
-                return self._take_tail(behind)
+            alive = left
+            if alive == chosen:
+                return self._take_tail(index + 1)
         return "no token is known that tells the legal values apart"
 
     def _tokens(self) -> Iterator[tuple[int, int, TokenLogprob]]:
         """Yield (position, first byte, token) up to the one that begins where the value ends."""
         run = self.run
-        for index in range(run.over(self._start, self._start + 1).start, len(run.tokens)):
+        for index in range(self._first(), len(run.tokens)):
             if run.starts[index] > self._end:
                 return
             yield index, run.starts[index], run.tokens[index]
         if run.end is not None and self._end == len(run.data):
             yield len(run.tokens), self._end, run.end
 
+    def _first(self) -> int:
+        """Return the position of the first token beside which one stood that reaches the value.
+
+        Mostly it is the one that wrote the first byte. But what was written as "}" and "," could
+        have been written as "}]", and the choice was made at the first of the two.
+        """
+        run, start = self.run, self._start
+        first = here = bisect_right(run.ends, start)
+        for index in range(here - 1, max(-1, here - 1 - _BACK), -1):
+            token = run.tokens[index]
+            if not token.alternatives:
+                continue
+            before = run.data[run.starts[index] : start].rstrip()
+            size = len(before)
+            for other in token.alternatives:
+                piece = other.token
+                if len(piece) > size and piece.startswith(before) and piece != token.token:
+                    first = index
+                    break
+        return first
+
     def _take(self, token: TokenLogprob, at: int, alive: Options, left: Options) -> str:
         """Count what a token and the ones beside it say; return why that cannot be told."""
-        run = self.run
-        value = run.logprob(token)
+        value = self.run.logprob(token)
         fault = logprob_fault(value)
         if fault:
             return fault
-        own = math.exp(min(0.0, value))
-        seen, lowest = own, 1.0
-        beside: list[tuple[Options, float]] = []
+        value = min(0.0, value)
+        own_piece, matcher = token.token, self._matcher
+        beside: list[tuple[Options, TokenAlternative]] = []
         for other in token.alternatives:
-            if other.token == token.token:
-                continue
-            logprob = run.logprob(other)
-            if logprob_fault(logprob):
-                continue
-            mass = math.exp(min(0.0, logprob))
-            seen += mass
-            lowest = min(lowest, mass)
-            there = self._matcher.left(other.token, at, alive)
-            if there and there != alive:
-                beside.append((there, mass))
+            if other.token != own_piece:
+                there = matcher.left(other.token, alive)
+                if there and there != alive:
+                    beside.append((there, other))
         decides = left != alive or bool(beside)
-        if decides or (at < self._inner[1] and at + len(token.token) > self._inner[0]):
-            self.joint += min(0.0, value)
-            self.removed = max(self.removed, _or_less(token.removed_mass))
+        if decides or (at < self._inner[1] and at + len(own_piece) > self._inner[0]):
+            self.joint += value
+            if token.removed_mass is not None and token.removed_mass > self.removed:
+                self.removed = token.removed_mass
         if decides:
-            rest = 1.0 - (token.removed_mass or 0.0) * run.is_masked - seen
-            self._branch(own, alive & ~left, beside, rest=max(0.0, rest), lowest=lowest)
+            self._branch(token, math.exp(value), alive & ~left, beside)
         return ""
 
     def _branch(
         self,
+        token: TokenLogprob,
         own: float,
         lost: Options,
-        beside: Sequence[tuple[Options, float]],
-        *,
-        rest: float,
-        lowest: float,
+        beside: Sequence[tuple[Options, TokenAlternative]],
     ) -> None:
-        for left, mass in beside:
-            self.masses[left] = self.masses.get(left, 0.0) + self.weight * mass
-        self.unseen += self.weight * rest
-        hidden = self.weight * min(rest, lowest)
+        """Count the masses at a token that decides something; `own` is its probability."""
+        weight = self.weight
+        for left, other in beside:
+            mass = self._mass(other)
+            self.masses[left] = self.masses.get(left, 0.0) + weight * mass
+        shown = [self._mass(other) for other in token.alternatives if other.token != token.token]
+        legal = 1.0 - (token.removed_mass or 0.0) if self.run.is_masked else 1.0
+        rest = max(0.0, legal - own - sum(shown))
+        self.unseen += weight * rest
+        hidden = weight * min(rest, *(mass for mass in shown if mass)) if shown else weight * rest
         while lost:
             bit = lost & -lost
             self.at_most[bit] = hidden
             lost ^= bit
-        self.weight *= own
+        self.weight = weight * own
+
+    def _mass(self, token: TokenAlternative) -> float:
+        """Return the probability of a token beside the way; 0 where it is not known."""
+        value = self.run.logprob(token)
+        return 0.0 if logprob_fault(value) else math.exp(min(0.0, value))
 
     def _take_tail(self, behind: int) -> str:
         """Count the tokens behind the last deciding one that still wrote the value."""
         run = self.run
+        if behind < len(run.ends) and run.starts[behind] >= self._inner[1]:
+            return ""
         for index in run.over(*self._inner):
-            if index < behind:
+            token = run.tokens[index]
+            if index < behind or token.forced:
                 continue
-            value = run.logprob(run.tokens[index])
-            fault = "" if run.tokens[index].forced else logprob_fault(value)
+            value = run.logprob(token)
+            fault = logprob_fault(value)
             if fault:
                 return fault
             self.joint += min(0.0, value)
-            self.removed = max(self.removed, _or_less(run.tokens[index].removed_mass))
+            if token.removed_mass is not None and token.removed_mass > self.removed:
+                self.removed = token.removed_mass
         return ""
-
-
-def _or_less(removed_mass: float | None) -> float:
-    return -1.0 if removed_mass is None else removed_mass
 
 
 def _weigh(way: _Way, options: Sequence[Option]) -> Choice:
@@ -252,24 +287,28 @@ def _split(
     way: _Way, options: Sequence[Option], probability: float, scale: float
 ) -> tuple[dict[str, float], dict[tuple[str, ...], float]]:
     """Return the probability of each option that stands alone, and of those that do not."""
-    groups: list[tuple[Options, float]] = []
+    found: dict[Options, float] = {way.chosen: probability}
     for left, mass in way.masses.items():
         if left & way.chosen:
             continue
-        apart: list[tuple[Options, float]] = []
-        for known, sum_of_it in groups:
-            if known & left:
-                left, mass = known | left, mass + sum_of_it
-            else:
-                apart.append((known, sum_of_it))
-        groups = [*apart, (left, mass)]
-    found = {way.chosen: probability, **{left: mass * scale for left, mass in groups}}
+        if left & (left - 1) or any(left & known for known in found):
+            _merge(found, left, mass * scale)
+        else:
+            found[left] = mass * scale
     alternatives: dict[str, float] = {}
-    together: dict[tuple[str, ...], float] = {}
     for index, option in enumerate(options):
-        if 1 << index in found:
-            alternatives[option.label] = found.pop(1 << index)
+        alone = found.pop(1 << index, None)
+        if alone is not None:
+            alternatives[option.label] = alone
+    together: dict[tuple[str, ...], float] = {}
     for left, mass in found.items():
         labels = [option.label for index, option in enumerate(options) if left >> index & 1]
         together[tuple(labels)] = mass
     return alternatives, together
+
+
+def _merge(found: dict[Options, float], left: Options, mass: float) -> None:
+    """Add options that share a mass, with all those that share one with any of them."""
+    for known in [known for known in found if known & left]:
+        left, mass = left | known, mass + found.pop(known)
+    found[left] = mass

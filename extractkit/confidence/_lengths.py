@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Final
 
 from extractkit.confidence._alignment import Alignment
-from extractkit.confidence._choice import Choice, choice_probability
-from extractkit.confidence._matching import Option
+from extractkit.confidence._choice import Choice, choose
+from extractkit.confidence._matching import Menu, Option
 from extractkit.confidence._places import ListFound
 from extractkit.confidence._words import unavailable
 from extractkit.results import Confidence
@@ -20,11 +20,10 @@ from extractkit.results import Confidence
 __all__ = ["length_confidence"]
 
 _STOP, _GO = "stop", "go on"
-_FIRST: Final = (
-    Option(label=_STOP, openers=b"]"),
-    Option(label=_GO, openers=b'"-0123456789[{tfn'),
+_FIRST: Final = Menu(
+    (Option(label=_STOP, openers=b"]"), Option(label=_GO, openers=b'"-0123456789[{tfn'))
 )
-_NEXT: Final = (Option(label=_STOP, openers=b"]"), Option(label=_GO, openers=b","))
+_NEXT: Final = Menu((Option(label=_STOP, openers=b"]"), Option(label=_GO, openers=b",")))
 
 
 def length_confidence(run: Alignment, found: ListFound) -> Confidence | None:
@@ -37,8 +36,8 @@ def length_confidence(run: Alignment, found: ListFound) -> Confidence | None:
     for index, stop in enumerate(found.stops):
         if not _is_free(found, index):
             continue
-        options = _NEXT if index else _FIRST
-        choice = choice_probability(run, stop, stop + 1, options, int(index < found.length))
+        menu = _NEXT if index else _FIRST
+        choice = choose(run, stop, stop + 1, menu, int(index < found.length))
         if choice.probability is None:
             return unavailable(choice.reason)
         steps.append((index, choice))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-__all__ = ["Matcher", "Option", "Options"]
+__all__ = ["Matcher", "Menu", "Option", "Options"]
 
 _SPACE: Final = b" \t\n\r"
 _FOLLOWS: Final = frozenset(b",}] \t\n\r")
@@ -34,70 +34,82 @@ class Option:
     openers: bytes = b""
 
 
+class Menu:
+    """All options of a place, sorted for looking up. Never changed; shared by many answers.
+
+    Attributes:
+        options: The options.
+        all: The set of them.
+        texts: (option, spelling) of those that are closed.
+        opened: The open options by their first byte.
+    """
+
+    __slots__ = ("all", "opened", "options", "texts")
+
+    def __init__(self, options: Sequence[Option]) -> None:
+        self.options = tuple(options)
+        self.all: Options = (1 << len(self.options)) - 1
+        self.texts: list[tuple[Options, bytes]] = []
+        self.opened: dict[int, Options] = {}
+        for index, option in enumerate(self.options):
+            bit = 1 << index
+            self.texts.extend((bit, text) for text in option.texts)
+            for opener in option.openers:
+                self.opened[opener] = self.opened.get(opener, 0) | bit
+
+
 class Matcher:
-    """The options of one place of an answer.
+    """The options of one place of an answer, seen from one token after the other.
 
     Args:
         data: The answer.
         start: First byte of what stands at the place, quotes included.
         end: The byte behind it.
-        options: What could stand there.
+        menu: What could stand there.
         chosen: Position of the option that does.
     """
 
-    def __init__(
-        self, data: bytes, start: int, end: int, options: Sequence[Option], chosen: int
-    ) -> None:
-        self._data, self._start = data, start
-        self._known = [
-            (1 << index, option.texts, option.openers) for index, option in enumerate(options)
-        ]
-        texts = options[chosen].texts
-        if texts:
-            # A value can be written in several ways: 1 and 1.0, a character and its escape.
-            self._known[chosen] = 1 << chosen, (data[start:end], *texts), b""
+    __slots__ = ("_before", "_data", "_opened", "_so_far", "_solid", "_start", "_texts")
 
-    def left(self, piece: bytes, at: int, alive: Options) -> Options:
-        """Return which of `alive` are left if `piece` is written at byte `at`.
+    def __init__(self, data: bytes, start: int, end: int, menu: Menu, chosen: int) -> None:
+        self._data, self._start = data, start
+        self._texts, self._opened = menu.texts, menu.opened
+        texts = menu.options[chosen].texts
+        if texts and data[start:end] not in texts:
+            # A value can be written in several ways: 1 and 1.0, a character and its escape.
+            self._texts = [*menu.texts, (1 << chosen, data[start:end])]
+        self._before = self._solid = self._so_far = b""
+
+    def stand_at(self, at: int) -> None:
+        """Look from byte `at` on: at what stands between it and the place, or of the place."""
+        start = self._start
+        self._before = self._data[at:start]
+        self._solid = self._before.rstrip(_SPACE)
+        self._so_far = self._data[start:at]
+
+    def left(self, piece: bytes, alive: Options) -> Options:
+        """Return which of `alive` are left if `piece` is written here.
 
         All of them if it does not reach the place, none if it is no part of a legal answer. No
-        bytes at all are the end of the answer.
+        bytes at all are the end of the answer. White space before a value is free.
         """
-        start = self._start
-        if at > start:
-            so_far = self._data[start:at] + piece
+        if self._so_far:
+            so_far = self._so_far + piece
         else:
-            behind = _behind(self._data[at:start], piece)
-            if not behind:
-                return 0 if behind is None else alive
-            so_far = behind
-        left = 0
-        for bit, texts, openers in self._known:
-            if bit & alive and (so_far[0] in openers or _fits(so_far, texts, is_end=not piece)):
+            solid = self._solid
+            if not piece.startswith(solid):
+                return alive if solid.startswith(piece) else 0
+            so_far = piece[len(solid) :].lstrip(_SPACE)
+            if not so_far:
+                return alive
+        left = self._opened.get(so_far[0], 0) & alive
+        size = len(so_far)
+        for bit, text in self._texts:
+            if not bit & alive:
+                continue
+            if size <= len(text):
+                if text.startswith(so_far) and (piece or size == len(text)):
+                    left |= bit
+            elif so_far.startswith(text) and so_far[len(text)] in _FOLLOWS:
                 left |= bit
         return left
-
-
-def _behind(known: bytes, piece: bytes) -> bytes | None:
-    """Return what is left of `piece` behind `known`; None if it cannot stand there.
-
-    White space before a value is free.
-    """
-    if piece.startswith(known):
-        return piece[len(known) :].lstrip(_SPACE)
-    if known.startswith(piece):
-        return b""
-    solid = known.rstrip(_SPACE)
-    return piece[len(solid) :].lstrip(_SPACE) if piece.startswith(solid) else None
-
-
-def _fits(so_far: bytes, texts: tuple[bytes, ...], *, is_end: bool) -> bool:
-    """Whether what is written so far is the beginning of a text, or one with what may follow."""
-    size = len(so_far)
-    for text in texts:
-        if size <= len(text):
-            if text.startswith(so_far) and (size == len(text) or not is_end):
-                return True
-        elif so_far.startswith(text) and so_far[len(text)] in _FOLLOWS:
-            return True
-    return False

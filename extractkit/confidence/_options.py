@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-from extractkit.confidence._matching import Option
+from extractkit.confidence._matching import Menu, Option
 from extractkit.paths import JsonValue, is_object
 from extractkit.schema.convert import below
 from extractkit.schema.match import accepts, is_unknown, json_types
@@ -103,9 +103,10 @@ class Spot:
         source: What speaks of it.
         containers: The same without references and unions, as far as it speaks of containers.
         options: What could stand there, all different.
+        menu: The same, sorted.
     """
 
-    __slots__ = ("_exact", "_open", "containers", "options", "source")
+    __slots__ = ("_exact", "_known", "_open", "containers", "menu", "options", "source")
 
     def __init__(self, tree: SchemaTree, nodes: tuple[Node, ...], *, absent: bool) -> None:
         self.source = nodes
@@ -123,15 +124,20 @@ class Spot:
             self._open[kind] = len(options)
             options.append(Option(label=label, openers=_OPENERS[kind]))
         self.options = tuple(options)
+        self.menu = Menu(options)
+        self._known: dict[tuple[type, JsonValue], int | None] = {}
 
     def option_of(self, value: JsonValue) -> int | None:
         """Return the position of the option that `value` is; None where it is none of them."""
-        found = self._exact.get(json_key(value)) if self._exact else None
-        return self._open.get(type_of(value)) if found is None else found
-
-    def is_closed(self, option: int) -> bool:
-        """Whether an option is one value, and not any of a type."""
-        return bool(self.options[option].texts)
+        if not self._exact or isinstance(value, dict | list):
+            return self._open.get(type_of(value))
+        kind = value.__class__
+        if (kind, value) in self._known:
+            return self._known[kind, value]
+        found = self._exact.get(json_key(value))
+        if found is None:
+            return self._open.get(type_of(value))
+        return self._known.setdefault((kind, value), found)
 
 
 def json_text(value: JsonValue) -> str:

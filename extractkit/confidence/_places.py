@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from extractkit.confidence._options import ABSENT, Plan, Spot, json_text
 from extractkit.parsing import ParsedDocument
@@ -26,8 +26,7 @@ _EMPTY: Final = re.compile(rb"\[\s*\]|\{\s*\}")
 _OPENING: Final = re.compile(rb"[\s\[{]*\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class ValueFound:
+class ValueFound(NamedTuple):
     """A value in the answer.
 
     Attributes:
@@ -47,8 +46,7 @@ class ValueFound:
     is_leaf: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ListFound:
+class ListFound(NamedTuple):
     """A list in the answer.
 
     Attributes:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Final, cast
 
 from extractkit.confidence._alignment import Alignment, align
-from extractkit.confidence._choice import choice_probability
+from extractkit.confidence._choice import choose
 from extractkit.confidence._lengths import length_confidence
-from extractkit.confidence._matching import Option
+from extractkit.confidence._matching import Menu, Option
 from extractkit.confidence._options import ABSENT, Plan
 from extractkit.confidence._places import Found, ListFound, ValueFound, find
 from extractkit.confidence._sequence import sequence_probability
@@ -29,7 +29,7 @@ from extractkit.schema.convert import pointer_of
 __all__ = ["Scores", "score"]
 
 _NO_TOKENS: Final = "not available: the answer came without log-probabilities"
-_EMPTY: Final = (Option(label="{}", openers=b"}"), Option(label="(object)", openers=b'"'))
+_EMPTY: Final = Menu((Option(label="{}", openers=b"}"), Option(label="(object)", openers=b'"')))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +133,7 @@ class _Scoring:
             confidence = unavailable("nothing was to choose: one value only is legal here")
         else:
             confidence = of_choice(
-                choice_probability(self._run, found.start, found.end, options, option)
+                choose(self._run, found.start, found.end, found.spot.menu, option)
             )
         if options[option].label == ABSENT:
             self._presence[pointer] = confidence
@@ -149,7 +149,7 @@ class _Scoring:
             return of_sequence(sequence_probability(self._run, found.start, found.end))
         if is_object(value):
             inner = found.start + 1
-            choice = choice_probability(self._run, inner, found.end, _EMPTY, 0)
+            choice = choose(self._run, inner, found.end, _EMPTY, 0)
             return of_choice(choice)
         if is_array(value):
             return unavailable("nothing was to choose: the list could have no other length")
@@ -160,7 +160,7 @@ class _Scoring:
         options = found.spot.options
         option = found.spot.option_of(found.value)
         if option is not None and len(options) > 1:
-            choice = choice_probability(self._run, found.start, found.end, options, option)
+            choice = choose(self._run, found.start, found.end, found.spot.menu, option)
             self._presence[pointer] = of_choice(choice)
 
     def _list(self, found: ListFound) -> None:

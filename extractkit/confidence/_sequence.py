@@ -78,7 +78,7 @@ def sequence_probability(run: Alignment, start: int, end: int) -> Sequence:
 
 def probability_of(logprob: float) -> float:
     """Return the probability, above 0 also where a double cannot say it."""
-    return max(math.exp(min(0.0, logprob)), sys.float_info.min)
+    return math.exp(min(0.0, logprob)) or sys.float_info.min
 
 
 def missing_bytes(run: Alignment, start: int, end: int) -> str:
