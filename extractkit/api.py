@@ -181,7 +181,7 @@ class Extractor(Generic[T]):
 
     def _flow(self, text: str) -> Flow[T]:
         return extract_flow(
-            dataclasses.replace(self._question, text=text),
+            self._question.about(text),
             provider=self._provider.name,
             model=self._provider.model,
             capabilities=self._provider.capabilities,

@@ -17,7 +17,16 @@ from extractkit.paths import JsonValue, is_array, is_object
 from extractkit.results import Finding, Plan, Strategy
 from extractkit.schema import CompiledSchema, format_of
 
-__all__ = ["VERSION", "after_reasoning", "build", "feedback", "fence", "outline", "reasoning"]
+__all__ = [
+    "VERSION",
+    "about",
+    "after_reasoning",
+    "build",
+    "feedback",
+    "fence",
+    "outline",
+    "reasoning",
+]
 
 VERSION = "2026-11-30.2"
 """Changes whenever a word that is sent changes."""
@@ -85,6 +94,18 @@ def build(
         sampling=sampling,
         top_logprobs=top_logprobs,
     )
+
+
+def about(request: ModelRequest, compiled: CompiledSchema, text: str) -> ModelRequest:
+    """Return what `build` returns for another text, made from `request`, which it returned.
+
+    Args:
+        request: The first request for any text.
+        compiled: The schema that it was built with.
+        text: The caller's document, unchanged.
+    """
+    asked = Message(role="user", content=f"{fence(text)}\n{_reminder(compiled.schema)}")
+    return dataclasses.replace(request, messages=(*request.messages[:-1], asked))
 
 
 def feedback(

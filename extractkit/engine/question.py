@@ -6,7 +6,7 @@ Neighbours: `api` makes a Question, `setup` decides how it is put.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import Any, Final, Generic, TypeVar, cast
 
 from extractkit.checks import Check
@@ -14,16 +14,23 @@ from extractkit.errors import UsageError
 from extractkit.messages import Sampling, require_number
 from extractkit.results import Decoding, Example, Grounding, Retry, Strategy, Validity
 
-__all__ = ["Question", "require_encodable"]
+__all__ = ["Kept", "Question", "require_encodable", "require_text"]
 
 T = TypeVar("T")
+
+
+class Kept(dict[str, Any]):
+    """What was made of a question and serves all its texts; a copy or a pickle has none of it."""
+
+    def __reduce__(self) -> tuple[type[Kept], tuple[()]]:
+        return (Kept, ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question(Generic[T]):
     """Everything that one extraction is about, except who answers it.
 
-    The fields are the arguments of `extract`; see there.
+    The fields are the arguments of `extract`, see there, and `kept`: what has been made of it.
 
     Raises:
         UsageError: If an argument is of the wrong kind or out of its range.
@@ -41,6 +48,15 @@ class Question(Generic[T]):
     grounding: Grounding = Grounding()
     retry: Retry = Retry()
     timeout_s: float | None = 120.0
+    kept: Kept = field(default_factory=lambda: Kept(), repr=False, compare=False)
+
+    def about(self, text: str) -> Question[T]:
+        """Return the same question about another text, which shares what is kept of this one."""
+        other: Question[T] = object.__new__(type(self))
+        for name in _NAMES:  # all of it has been checked, so that nothing is here again
+            object.__setattr__(other, name, getattr(self, name))
+        object.__setattr__(other, "text", text)
+        return other
 
     def __post_init__(self) -> None:
         _require_timeout(self.timeout_s)
@@ -64,6 +80,7 @@ class Question(Generic[T]):
             )
 
 
+_NAMES: Final = tuple(item.name for item in fields(Question))
 _KINDS: Final[dict[str, type]] = {
     "sampling": Sampling,
     "decoding": Decoding,
@@ -108,3 +125,19 @@ def require_encodable(name: str, text: str) -> None:
             "encoding can carry; decode the source with errors='replace' instead of "
             "'surrogateescape'"
         ) from None
+
+
+def require_text(text: object) -> None:
+    """Return if something can be extracted from `text`.
+
+    Raises:
+        UsageError: If it is no text, an empty one, or one that cannot be sent.
+    """
+    if not isinstance(text, str):
+        raise UsageError(
+            f"text is a {type(text).__name__}; expected str (decode bytes first, with the encoding "
+            "that the source really has)"
+        )
+    if not text.strip():
+        raise UsageError("text is empty: there is nothing to extract from")
+    require_encodable("text", text)

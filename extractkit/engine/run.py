@@ -13,8 +13,9 @@ from typing import Final, Generic, TypeAlias, TypeVar
 from extractkit import prompts
 from extractkit.engine.conclusion import Price, conclude, conclude_unasked
 from extractkit.engine.judge import Judged, judge
+from extractkit.engine.kept import put
 from extractkit.engine.question import Question
-from extractkit.engine.setup import Setup, prepare
+from extractkit.engine.setup import Setup
 from extractkit.engine.steps import Answer, Budget, Step, ask, told_of
 from extractkit.engine.watching import Watch
 from extractkit.errors import (
@@ -91,7 +92,7 @@ class Run(Generic[T]):
             ProviderError: If a call failed.
         """
         try:
-            self._setup: Setup[T] = prepare(self._question, self._capabilities)
+            self._setup: Setup[T] = put(self._question, self._capabilities)
             self._watch.started(self._setup, self._model)
             if self._setup.hopeless:
                 result = conclude_unasked(self._setup, self._provider)
@@ -244,7 +245,7 @@ class Run(Generic[T]):
         if name == "json_mode":
             weaker = dataclasses.replace(weaker, json_mode=False)
         self._capabilities = weaker
-        setup = prepare(self._question, weaker)
+        setup = put(self._question, weaker)
         reason = f"the provider refused a stronger way ({error.message}); {setup.plan.reason}"
         self._setup = dataclasses.replace(
             setup, plan=dataclasses.replace(setup.plan, reason=reason)

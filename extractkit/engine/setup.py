@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 import pydantic_core
 
 from extractkit import checks, prompts, strategies
-from extractkit.engine.question import Question, require_encodable
+from extractkit.engine.question import Question, require_text
 from extractkit.errors import SchemaError, UnsupportedError, UsageError
 from extractkit.grounding.stated import stated
 from extractkit.messages import Capabilities, Constraint, ModelRequest, Sampling, sampling_given
@@ -50,7 +50,7 @@ def prepare(question: Question[T], capabilities: Capabilities) -> Setup[T]:
         SchemaError: If the target cannot be expressed.
         UnsupportedError: If the provider cannot do what was wished.
     """
-    _check_text(question.text)
+    require_text(question.text)
     expressed = _express(question.target, capabilities)
     plan = dataclasses.replace(
         strategies.choose(expressed, capabilities, question.strategy),
@@ -103,17 +103,6 @@ def _sampling(given: Sampling, capabilities: Capabilities) -> Sampling:
     if given.temperature is None and capabilities.temperature and not capabilities.is_greedy:
         return dataclasses.replace(given, temperature=0)
     return given
-
-
-def _check_text(text: Any) -> None:
-    if not isinstance(text, str):
-        raise UsageError(
-            f"text is a {type(text).__name__}; expected str (decode bytes first, with the encoding "
-            "that the source really has)"
-        )
-    if not text.strip():
-        raise UsageError("text is empty: there is nothing to extract from")
-    require_encodable("text", text)
 
 
 def _express(target: Any, capabilities: Capabilities) -> CompiledSchema | SchemaError | None:
@@ -170,7 +159,7 @@ def _constraint(
 def _example(compiled: CompiledSchema, position: int, example: Example) -> tuple[str, JsonValue]:
     """Return the text and the answer as the model would have to give it."""
     where = f"examples[{position}]"
-    _check_text(example.text)
+    require_text(example.text)
     try:
         document = compiled.document(example.value)
     except (ValueError, TypeError) as error:

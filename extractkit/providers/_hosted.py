@@ -140,6 +140,7 @@ class Hosted:
         self._client_url: str | None = None
         self._own = self._make_own(api_key)
         self._table: tuple[str, Capabilities] | None = None
+        self._known_secrets: tuple[tuple[Any, Any, Any], tuple[str, ...]] | None = None
 
     def _make_own(self, api_key: str | None) -> OwnClients:
         return OwnClients(self._SERVICE.sdk, api_key=api_key)
@@ -330,13 +331,22 @@ class Hosted:
 
     def _secrets(self) -> tuple[str, ...]:
         client: Any = self._client
-        found: list[Any] = [*secrets_of(self._extra_headers)]
         if client is None:
             target = self._target()
-            found += [self._own.key(target), password_of(target.url)]
+            now = (self._own.key(target), None, target.url)
         else:
-            found += [getattr(client, name, None) for name in ("api_key", "auth_token")]
-            found.append(password_of(str(client.base_url)))
+            now = (
+                getattr(client, "api_key", None),
+                getattr(client, "auth_token", None),
+                client.base_url,
+            )
+        known = self._known_secrets
+        if known is None or known[0] != now:
+            known = self._known_secrets = (now, self._found_secrets(*now))
+        return known[1]
+
+    def _found_secrets(self, key: Any, token: Any, url: Any) -> tuple[str, ...]:
+        found = [*secrets_of(self._extra_headers), key, token, password_of(str(url))]
         texts = {text for text in found if isinstance(text, str) and len(text) >= _LEAST_SECRET}
         return tuple(sorted(texts, key=len, reverse=True))  # a part would leave the rest
 

@@ -1,0 +1,63 @@
+"""What is made of a question once and serves all its texts.
+
+Neighbours: `run` asks here, `setup` puts the question where nothing is kept. An Extractor asks the
+same of text after text: schema, plan, instructions and examples are the same each time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from extractkit import prompts
+from extractkit.engine.question import Question, require_text
+from extractkit.engine.setup import Setup, prepare
+from extractkit.messages import Capabilities
+from extractkit.schema import compile_schema
+
+__all__ = ["put"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kept:
+    """A question as it was put to a model of these capabilities, about no text."""
+
+    capabilities: Capabilities
+    setup: Setup[Any]
+
+    def serves(self, target: Any, capabilities: Capabilities) -> bool:
+        """Whether nothing has changed since: a schema is compiled anew when its model is."""
+        if self.capabilities is not capabilities and self.capabilities != capabilities:
+            return False
+        compiled = self.setup.compiled
+        return compile_schema(target, compiled.dialect) is compiled
+
+
+def put(question: Question[T], capabilities: Capabilities) -> Setup[T]:
+    """Return how `question` is put to a model of these capabilities, as `prepare` does.
+
+    What it is put by is kept with the question, but where an answer is decoded in this process:
+    there the text is a part of what is enforced.
+
+    Raises:
+        UsageError: If text, level or an example cannot be used as given.
+        SchemaError: If the target cannot be expressed.
+        UnsupportedError: If the provider cannot do what was wished.
+    """
+    kept: _Kept | None = question.kept.get(__name__)
+    if kept is not None and kept.serves(question.target, capabilities):
+        require_text(question.text)
+        return _about(kept.setup, question)
+    setup = prepare(question, capabilities)
+    if setup.bounded is None:
+        blank = _about(setup, question.about(""))
+        question.kept[__name__] = _Kept(capabilities=capabilities, setup=blank)
+    return setup
+
+
+def _about(setup: Setup[T], question: Question[T]) -> Setup[T]:
+    request = prompts.about(setup.request, setup.compiled, question.text)
+    return dataclasses.replace(setup, question=question, request=request)
