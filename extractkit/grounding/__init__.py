@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from extractkit.fields import Mark
-from extractkit.grounding.align import Place, Places
+from extractkit.grounding.align import Place
 from extractkit.grounding.evidence import Evidence
 from extractkit.grounding.moments import Miss
 from extractkit.grounding.shared import shared_places
@@ -113,37 +113,29 @@ def locate_rows(
         UsageError: If the locale is not known, or the reference date is no ISO date.
         UnsupportedError: If fuzzy matches are asked for.
     """
-    asked, answers = Source(text, options).find_all(rows)
-    pointers: list[Pointer] = []
-    places: list[Places] = []
-    misses: dict[int, Miss] = {}
-    for number, found in enumerate(answers):
-        if isinstance(found, Miss):
-            misses[number] = found
-        elif asked[number][2] != "key":
-            pointers.append(asked[number][0])
-            places.append(found)
+    pointers, places, misses, exempt = Source(text, options).find_all(rows)
     evidence = Evidence(pointers, places, text)
     at_once = len(text) > _SHORT or any(each.is_doubtful for each in places)
     doubtful = evidence.doubtful() if at_once else {}
-    findings = _findings(asked, misses, doubtful, text) if misses or doubtful else ()
+    findings = _findings(rows, misses, doubtful, text) if misses or doubtful else ()
     return GroundingReport(
         evidence=evidence,
         findings=(*findings, *shared_places(pointers, places, text)),
-        count=LevelCount(checked=len(asked), exempt=len(rows) - len(asked), failed=len(misses)),
+        count=LevelCount(checked=len(rows) - exempt, exempt=exempt, failed=len(misses)),
     )
 
 
 def _findings(
-    asked: Sequence[ClaimRow],
-    misses: Mapping[int, Miss],
+    rows: Sequence[ClaimRow],
+    misses: Sequence[tuple[ClaimRow, Miss]],
     doubtful: Mapping[Pointer, Place],
     text: str,
 ) -> Iterator[Finding]:
     """Yield what is not found and what is doubtful, in the order of the claims."""
-    for index, (pointer, value, kind, _) in enumerate(asked):
-        miss = misses.get(index)
-        if miss is not None:
+    missed = {id(row): miss for row, miss in misses}
+    for row in rows:
+        pointer, value, kind, _ = row
+        if miss := missed.get(id(row)):
             yield _missed(pointer, value, kind, miss)
         elif kind != "key" and pointer in doubtful:
             yield _doubted(pointer, value, kind, doubtful[pointer], text)

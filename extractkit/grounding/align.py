@@ -48,30 +48,51 @@ class Places:
     """All places of one value, at least one, in the order of the text.
 
     Attributes:
-        count: How many there are.
-        head: Where the first of them starts.
         starts: Where the best of them start: those without a doubt, if there are any.
         grade: The grade of the first of these.
         best: These themselves; None where all are of that grade and without a doubt.
-        found: All of them; None in the same case.
+        count: How many there are, the best and others.
+        head: Where the first of them starts.
     """
 
-    __slots__ = ("_are_apart", "_ends", "best", "count", "found", "grade", "head", "starts")
+    __slots__ = (
+        "_are_apart",
+        "_beside",
+        "_ends",
+        "_found",
+        "best",
+        "count",
+        "grade",
+        "head",
+        "starts",
+    )
 
-    def __init__(self, starts: list[int], ends: list[int] | int, grade: Grade) -> None:
+    def __init__(
+        self,
+        starts: list[int],
+        ends: list[int] | int,
+        grade: Grade,
+        *,
+        beside: Sequence[tuple[int, int]] = (),
+    ) -> None:
         """Make places without a doubt, all of one grade.
 
         Args:
             starts: Where they start, at least one.
             ends: Where they end, or the length that all of them have.
             grade: The grade of all.
+            beside: Where others start and end, about which there is a doubt.
         """
         self.starts, self._ends, self.grade = starts, ends, grade
-        self.count = len(starts)
-        self.head = starts[0]
-        self.found: Sequence[Place] | None = None
         self.best: Sequence[Place] | None = None
         self._are_apart: bool | None = None
+        self._found: Sequence[Place] = ()
+        self._beside = beside
+        self.count = len(starts)
+        self.head = starts[0]
+        if beside:
+            self.count += len(beside)
+            self.head = min(self.head, beside[0][0])
 
     @classmethod
     def of(cls, found: Sequence[Place]) -> Places:
@@ -80,10 +101,10 @@ class Places:
         if len(found) > 1:
             best = [place for place in found if not place[3]] or found
         made = cls([place[0] for place in best], [place[1] for place in best], best[0][2])
+        made.best = best
+        made._found = found
         made.count = len(found)
         made.head = found[0][0]
-        made.found = found
-        made.best = best
         return made
 
     @property
@@ -110,14 +131,16 @@ class Places:
     @property
     def first(self) -> tuple[int, int]:
         """Where the first of all starts and ends."""
-        if self.found:
-            return self.found[0][0], self.found[0][1]
-        return self.starts[0], self.ends[0]
+        if self._found:
+            return self._found[0][:2]
+        return min([(self.starts[0], self.ends[0]), *self._beside[:1]])
 
     @property
     def all_starts(self) -> tuple[int, ...]:
         """Where all of them start."""
-        return tuple([place[0] for place in self.found] if self.found else self.starts)
+        if self._found:
+            return tuple([place[0] for place in self._found])
+        return tuple(sorted([*self.starts, *(start for start, _ in self._beside)]))
 
 
 def line_breaks(text: str) -> list[int]:

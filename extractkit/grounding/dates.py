@@ -323,6 +323,8 @@ def _may_name_months(text: str) -> Iterator[int]:
 
 
 def _month(word: str) -> int | None:
+    if word.isascii():
+        return _MONTHS.get(word.lower())
     plain = unicodedata.normalize("NFD", word.casefold())
     return _MONTHS.get("".join(char for char in plain if not unicodedata.combining(char)))
 

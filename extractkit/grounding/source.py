@@ -27,7 +27,7 @@ from extractkit.grounding.times import TimeIndex
 from extractkit.paths import JsonValue, Pointer, split
 from extractkit.results import Grounding
 
-__all__ = ["ClaimKind", "ClaimRow", "Source"]
+__all__ = ["Answers", "ClaimKind", "ClaimRow", "Source"]
 
 ClaimKind: TypeAlias = Literal["text", "number", "date", "datetime", "time", "key", "exempt"]
 ClaimRow: TypeAlias = tuple[Pointer, JsonValue, ClaimKind, Mark | None]
@@ -50,6 +50,22 @@ class _InUnits(NamedTuple):
 
     readings: tuple[NumberReading, ...]
     spelled: str
+
+
+class Answers(NamedTuple):
+    """What a text says of a set of claims.
+
+    Attributes:
+        pointers: Of each value that is found, in the order of the claims; of keys, none.
+        places: Every place that states each of these, in the order of the text.
+        misses: What is not found, keys among them, and why.
+        exempt: How many are not looked for.
+    """
+
+    pointers: list[Pointer]
+    places: list[Places]
+    misses: list[tuple[ClaimRow, Miss]]
+    exempt: int
 
 
 class Source:
@@ -75,53 +91,52 @@ class Source:
         self._reference = _reference(options.reference_date)
         self._known: dict[tuple[object, ...], Places | Miss | _InUnits] = {}
 
-    def find_all(self, rows: Iterable[ClaimRow]) -> tuple[list[ClaimRow], list[Places | Miss]]:
-        """Return the claims that can be looked for, and what was found for each of them.
+    def find_all(self, rows: Iterable[ClaimRow]) -> Answers:
+        """Return what the text says of each claim.
 
-        That is every place that states the value, in the order of the text, or why there is none.
         A value that is not what its kind says is looked for as what it is. Each value is looked
         for once, but for numbers of which the text says the unit: there the last name of the
         pointer counts.
         """
-        asked: list[ClaimRow] = []
-        answers: list[Places | Miss] = []
+        pointers: list[Pointer] = []
+        places: list[Places] = []
+        misses: list[tuple[ClaimRow, Miss]] = []
+        exempt = 0
         known = self._known
         for row in rows:
             pointer, value, kind, _ = row
             made_of = value.__class__
             if kind == "exempt" or value is None:
+                exempt += 1
                 continue
             if made_of is str or made_of is int:
                 key: tuple[object, ...] = (kind, value)
             elif isinstance(value, _CONTAINERS):
-                continue  # null and empty containers state nothing, whatever their kind
+                exempt += 1  # empty ones state nothing, whatever their kind
+                continue
             else:  # 1, 1.0 and True are equal, and so are 0.0 and -0.0, which read differently
                 key = kind, made_of, repr(value)
             found = known.get(key)
             if found is None:
-                found = known[key] = self._look_for(value, kind)
-            if isinstance(found, _InUnits):
-                found = self._number_places(found.readings, found.spelled, _words(pointer))
-            asked.append(row)
-            answers.append(found)
-        return asked, answers
-
-    def _look_for(self, value: JsonValue, kind: ClaimKind) -> Places | Miss | _InUnits:
-        if kind != "key" or not isinstance(value, str):
-            return self._find(value, kind)
-        found = self._find(value, "text")
-        for other_kind in _KINDS_OF_KEYS:
-            if not isinstance(found, Miss):
-                break
-            other = self._find(value, other_kind)
-            found = found if isinstance(other, Miss) else other
-        return found
+                found = known[key] = self._find(value, kind)
+            if isinstance(found, Places):
+                if kind != "key":
+                    pointers.append(pointer)
+                    places.append(found)
+            elif isinstance(found, Miss):
+                misses.append((row, found))
+            elif kind != "key":
+                pointers.append(pointer)
+                places.append(self._number_places(*found, _words(pointer)))
+        return Answers(pointers=pointers, places=places, misses=misses, exempt=exempt)
 
     def _find(self, value: JsonValue, kind: ClaimKind) -> Places | Miss | _InUnits:
         if kind == "text" and isinstance(value, str):
             return self._find_text(value)
         if value.__class__ is int:
             return self._find_number(Decimal(value))
+        if kind == "key" and isinstance(value, str):
+            return self._find_key(value)
         if isinstance(value, bool):
             return Miss(reason="cannot be looked up: true and false are never stated word for word")
         if not isinstance(value, str) or kind == "number":
@@ -136,6 +151,16 @@ class Source:
                 found = self._find_moment(moment, value)
                 return found if isinstance(found, Miss) else Places.of(found)
         return self._find_text(value)
+
+    def _find_key(self, key: str) -> Places | Miss | _InUnits:
+        """Look for a key of a map as text, and then as what it may spell."""
+        found: Places | Miss | _InUnits = self._find_text(key)
+        for kind in _KINDS_OF_KEYS:
+            if not isinstance(found, Miss):
+                break
+            other = self._find(key, kind)
+            found = found if isinstance(other, Miss) else other
+        return found
 
     @cached_property
     def _phrases(self) -> PhraseIndex:
@@ -188,7 +213,8 @@ class Source:
         spelled = str(number)
         bare = self._numbers.find_bare(number, spelled)
         if bare is not None:
-            return Places(bare, len(spelled), "exact")
+            starts, doubtful = bare
+            return Places(starts, len(spelled), "exact", beside=doubtful)
         readings = self._numbers.find(number)
         if readings:
             if any(reading.unit for reading in readings):

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from extractkit.grounding.words import is_letter
 
@@ -127,9 +127,8 @@ def _is_bare_after(between: str) -> bool:
     return _BARE_AFTER.match(between) is not None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Before:
-    """What stands before the digits.
+class Before(NamedTuple):
+    """What stands before the digits; a tuple, for there are many.
 
     Attributes:
         start: Where the number starts, its sign included.
@@ -150,9 +149,8 @@ class Before:
     point: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class After:
-    """What stands after the digits.
+class After(NamedTuple):
+    """What stands after the digits; a tuple, for there are many.
 
     Attributes:
         end: One past the number, percent sign and scale word included.
@@ -226,10 +224,11 @@ def chain_doubt(text: str, start: int, end: int) -> str | None:
     be something else. Digits among three or more linked parts (a date, a telephone number, an
     identifier) are no number.
     """
-    if text[start - 1 : start] not in _LINKS and text[end : end + 1] not in _LINKS:
+    has_left, has_right = text[start - 1 : start] in _LINKS, text[end : end + 1] in _LINKS
+    if not (has_left or has_right):
         return ""
-    left = _LEFT_CHAIN.search(text, max(0, start - _WINDOW), start)
-    right = _RIGHT_CHAIN.match(text, end, min(len(text), end + _WINDOW))
+    left = _LEFT_CHAIN.search(text, max(0, start - _WINDOW), start) if has_left else None
+    right = _RIGHT_CHAIN.match(text, end, min(len(text), end + _WINDOW)) if has_right else None
     before = _parts(left.group()) if left else []
     after = _parts(right.group()) if right else []
     if left and left.group()[-1] == ":" and not before[-1].isdecimal():

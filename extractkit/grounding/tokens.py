@@ -1,0 +1,131 @@
+"""Every number token of a text, filed under its significant digits.
+
+Neighbours: `separators` knows what digits are significant, `numbers` reads the tokens and what
+stands around them. The text is scanned once. Neither a separator nor a scale changes the
+significant digits, so that only tokens that can have a wanted value need to be read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import accumulate
+from operator import itemgetter
+from typing import TypeAlias
+
+from extractkit.grounding.separators import GROUP_GAPS, is_list, significant
+
+__all__ = ["IN_LIST", "OVER_SPACE", "Filed", "Tokens", "is_token"]
+
+Filed: TypeAlias = tuple[int, int, str, str, str, str]
+"""Start, end, and the doubt that comes with how it was cut out; then the token, what stands
+between it and the one before, and the one after."""
+
+OVER_SPACE = "the digits may be one number with a space in it, or several numbers"
+"""The doubt about digits that are one token only if a space belongs to it."""
+IN_LIST = "the digits are joined by commas and may be one number or several"
+"""The doubt about a part of digits that commas join."""
+
+# A search is quick only for patterns that begin with a character of their own.
+_GAPLESS = r"\d\d*+(?:[.,\uff0e\uff0c]\d++)*+"
+_TOKEN_FORM = (
+    rf"\d{{1,3}}(?P<gap>[{GROUP_GAPS}])\d{{3}}(?:(?P=gap)\d{{3}})*(?!\d)(?:[.,]\d+)?|{_GAPLESS}"
+)
+_TOKEN = re.compile(_TOKEN_FORM)
+_AT_TOKENS = re.compile(f"({_TOKEN_FORM})")
+_AT_GAPLESS = re.compile(f"({_GAPLESS})")
+_AT_ASCII = re.compile(f"({_GAPLESS})", re.ASCII)
+_SPACED = re.compile(r"(?<!\d)(?<!\d[.,])\d{1,3}(?: \d{3})+(?!\d)(?:[.,]\d+)?")
+_START = itemgetter(0)
+
+
+def is_token(written: str) -> bool:
+    """Return whether `written` is one token and no more."""
+    return _TOKEN.fullmatch(written) is not None
+
+
+class Tokens:
+    """The tokens of one text, numbered in its order.
+
+    Attributes:
+        starts: Where each starts; one more than there are.
+        ends: Where each ends.
+        betweens: What stands before each of them, and after the last.
+        numbers: The numbers of those that are written alike.
+        families: The ways in which tokens are written that have the same significant digits.
+        kin: The same for each way to write a token.
+        cut: What may be a token in another way, by significant digits.
+        spaced: Where digits stand that are one number if the spaces among them belong to it.
+    """
+
+    __slots__ = (
+        "_filed", "betweens", "cut", "ends", "families", "kin", "numbers", "spaced", "starts",
+    )  # fmt: skip
+
+    def __init__(self, text: str) -> None:
+        is_ascii = text.isascii()
+        if any(gap in text for gap in ("'" if is_ascii else GROUP_GAPS)):
+            parts = _AT_TOKENS.split(text)  # what is between, token, its gap, and so on
+            del parts[2::3]
+        else:
+            parts = (_AT_ASCII if is_ascii else _AT_GAPLESS).split(text)
+        offsets = list(accumulate(map(len, parts)))
+        self.starts, self.ends = offsets[::2], offsets[1::2]
+        self.betweens = parts[::2]
+        self.numbers: defaultdict[str, list[int]] = defaultdict(list)
+        self.families: defaultdict[str, list[str]] = defaultdict(list)
+        self.kin: dict[str, list[str]] = {}
+        self.cut: defaultdict[str, list[Filed]] = defaultdict(list)
+        self.spaced: list[tuple[int, int]] = []
+        self._filed: dict[str, list[Filed]] = {}
+        self._file(text, parts[1::2])
+
+    def family(self, digits: str) -> list[Filed]:
+        """Return every token with these significant digits, cut out in every way."""
+        filed = self._filed.get(digits)
+        if filed is None:
+            filed = [
+                self.filed(token, number)
+                for token in self.families.get(digits, ())
+                for number in self.numbers[token]
+            ]
+            cut = self.cut.get(digits, ())
+            filed += [each for each in cut if each[2] == IN_LIST]
+            filed.sort(key=_START)
+            filed += [each for each in cut if each[2] == OVER_SPACE]
+            self._filed[digits] = filed
+        return filed
+
+    def filed(self, token: str, number: int) -> Filed:
+        """Return the token with this number, which is written like that."""
+        before, after = self.betweens[number], self.betweens[number + 1]
+        return self.starts[number], self.ends[number], "", token, before, after
+
+    def _file(self, text: str, tokens: list[str]) -> None:
+        numbers, families, kin = self.numbers, self.families, self.kin
+        for number, token in enumerate(tokens):
+            numbers[token].append(number)
+        for token in numbers:
+            family = kin[token] = families[significant(token)]
+            family.append(token)
+            if "," in token and is_list(token):
+                self._file_parts(token)
+        if " " in self.betweens and _may_be_spaced(self.betweens, tokens):
+            for match in _SPACED.finditer(text):
+                self.spaced.append(match.span())
+                token = match.group()
+                filed = (*match.span(), OVER_SPACE, token, "", "")
+                self.cut[significant(token)].append(filed)
+
+    def _file_parts(self, token: str) -> None:
+        parts = [(match.group(), *match.span()) for match in re.finditer(r"\d+", token)]
+        for start in map(self.starts.__getitem__, self.numbers[token]):
+            for part, first, last in parts:
+                filed = (start + first, start + last, IN_LIST, part, "", "")
+                self.cut[significant(part)].append(filed)
+
+
+def _may_be_spaced(betweens: Sequence[str], tokens: Sequence[str]) -> bool:
+    pairs = zip(betweens, tokens, strict=False)
+    return any(before == " " and len(token) > 2 for before, token in pairs)
