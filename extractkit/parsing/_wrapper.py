@@ -100,8 +100,10 @@ def unwrap(text: str, whole: Scan) -> ParsedDocument:
     if search.documents:
         what = "a code fence" if search.fenced else "words around the document"
         return found[0].parsed(_removed(text, found[0], what))
-    broken = [finding for scan in found for finding in scan.findings]
-    return ParsedDocument(findings=tuple(broken) or whole.failure())
+    broken = tuple(finding for scan in found for finding in scan.findings)
+    if any(finding.severity == "error" for finding in broken):
+        return ParsedDocument(findings=broken)
+    return ParsedDocument(findings=whole.failure())
 
 
 def answer_start(text: str) -> int | None:

@@ -89,6 +89,15 @@ def test_two_readings_or_none_are_a_finding_and_not_a_choice(text: str, code: st
     assert parsed.findings[0].code == code
 
 
+@pytest.mark.parametrize(
+    "text", ['{"a": 0.3333333333333333333}}', 'x } {"a": 0.3333333333333333333}']
+)
+def test_a_note_about_a_number_hides_no_error(text: str) -> None:
+    parsed = parse_json(text)
+    assert not parsed.ok
+    assert parsed.value is None
+
+
 def test_a_scalar_answer_is_found_behind_a_reasoning_block_or_in_a_fence() -> None:
     assert parse_json('<think>hm</think>\n"goods"').value == "goods"
     assert parse_json("```json\n42\n```").value == 42

@@ -229,7 +229,9 @@ def test_untyped_places_are_json_texts_and_what_is_none_is_told() -> None:
     assert there_and_back(compiled, {"anything": {"n": 12345678901234567890, "x": [0.1]}}) == {
         "anything": '{"n": 12345678901234567890, "x": [0.1]}'
     }
-    for text in ("", "{", '{"a": 1, "a": 2}', "NaN", "1 2", "[" * 100_000):
+    assert compiled.lift({"anything": '"\\ud83d\\ude00 é"'}) == {"anything": "😀 é"}
+    lost = ("[1e999]", '"\\ud83d"', '{"\\udc00": 1}')
+    for text in ("", "{", '{"a": 1, "a": 2}', "NaN", "1 2", "[" * 100_000, *lost):
         (fault,) = compiled.faults({"anything": text})
         assert fault.pointer == "/anything"
         assert "not exactly one JSON document" in fault.message

@@ -12,8 +12,9 @@ a text only: that is told as "contentMediaType" before, and of an answer as a fa
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from extractkit.paths import JsonObject, JsonValue
 from extractkit.schema.nodes import (
@@ -49,10 +50,17 @@ class JsonText(Way):
         if not isinstance(value, str):
             return value
         try:
-            return json.loads(value, object_pairs_hook=_object, parse_constant=_constant)
+            return _read(value)
         except (ValueError, RecursionError) as exc:
             told.append(f"the text is not exactly one JSON document: {exc or 'too deep'}")
             return value
+
+
+def _read(text: str) -> JsonValue:
+    found: JsonValue = _decode(text)
+    if "\\u" in text or not text.isascii():
+        json.dumps(found, ensure_ascii=False).encode()  # half of a surrogate pair fails here
+    return found
 
 
 def _object(pairs: list[tuple[str, Any]]) -> JsonObject:
@@ -64,6 +72,18 @@ def _object(pairs: list[tuple[str, Any]]) -> JsonObject:
 
 def _constant(name: str) -> JsonValue:
     raise _NotJsonError(f"{name} is no JSON value")
+
+
+def _fraction(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise _NotJsonError(f"{digits[:20]} is more than a double can hold")
+    return number
+
+
+_decode: Final = json.JSONDecoder(
+    object_pairs_hook=_object, parse_constant=_constant, parse_float=_fraction
+).decode
 
 
 def lower(node: AnyNode | UnionNode, scope: Scope) -> Node:
