@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Final
 
-from extractkit.messages import TokenAlternative, TokenLogprob
+from extractkit.messages import TokenLogprob
 
-__all__ = ["Alignment", "align", "logprob_fault"]
+__all__ = ["ROUNDING", "SENTINEL", "Alignment", "align", "logprob_fault"]
 
-_SENTINEL: Final = -9000.0
+SENTINEL: Final = -9000.0
 """Below this a number is no probability: OpenAI writes -9999.0 for "very unlikely"."""
-_ROUNDING: Final = 1e-6
+ROUNDING: Final = 1e-6
+"""Log-probabilities up to here are 0 that came out of a rounded sum."""
 _AHEAD: Final = 3
 """So many tokens must be found together before a hole is taken for one."""
 _FAR: Final = 256
@@ -68,7 +69,7 @@ class Alignment:
             if low < end and high > start
         )
 
-    def logprob(self, token: TokenLogprob | TokenAlternative) -> float:
+    def logprob(self, token: TokenLogprob) -> float:
         """Return the model's own log-probability of a token where known, else the given one."""
         if self.is_raw and token.raw_logprob is not None:
             return token.raw_logprob
@@ -77,9 +78,9 @@ class Alignment:
 
 def logprob_fault(value: float) -> str:
     """Return why `value` is no log-probability; empty where it is one."""
-    if _SENTINEL < value <= _ROUNDING:
+    if SENTINEL < value <= ROUNDING:
         return ""
-    if value <= _SENTINEL:
+    if value <= SENTINEL:
         return f"sentinel: {value} stands for a number that was not given"
     return f"invalid: a log-probability is {value}, expected a number of at most 0"
 

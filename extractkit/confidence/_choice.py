@@ -15,15 +15,15 @@ import sys
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
-from extractkit.confidence._alignment import Alignment, logprob_fault
+from extractkit.confidence._alignment import ROUNDING, SENTINEL, Alignment, logprob_fault
 from extractkit.confidence._matching import Matcher, Menu, Option, Options
 from extractkit.confidence._sequence import missing_bytes, probability_of
 from extractkit.errors import UsageError
-from extractkit.messages import TokenAlternative, TokenLogprob
+from extractkit.messages import TokenLogprob
 
-__all__ = ["Choice", "choice_probability", "choose"]
+__all__ = ["Choice", "Weighed", "choice_probability", "choose"]
 
 _NOTHING: Final = 1e-9
 """Masses below this come from rounding."""
@@ -81,16 +81,30 @@ def choice_probability(
             f"found {len(options)} options and chosen={chosen}; expected at least two options, "
             "and the position of one of them"
         )
-    return choose(run, start, end, Menu(options), chosen)
+    weighed = choose(run, start, end, Menu(options), chosen)
+    return Choice(**weighed._asdict())
 
 
-def choose(run: Alignment, start: int, end: int, menu: Menu, chosen: int) -> Choice:
+class Weighed(NamedTuple):
+    """The same as a Choice, faster made: there is one for each element of each list."""
+
+    probability: float | None = None
+    low: float | None = None
+    high: float | None = None
+    alternatives: Mapping[str, float] = {}
+    at_most: Mapping[str, float] = {}
+    together: Mapping[tuple[str, ...], float] = {}
+    removed_mass: float | None = None
+    reason: str = ""
+
+
+def choose(run: Alignment, start: int, end: int, menu: Menu, chosen: int) -> Weighed:
     """Return the same of options that are sorted already and known to be at least two."""
     if run.holes and (reason := missing_bytes(run, start, end)):
-        return Choice(reason=reason)
+        return Weighed(reason=reason)
     way = _Way(run, start, end, Matcher(run.data, start, end, menu, chosen), 1 << chosen)
     reason = way.go(menu.all)
-    return Choice(reason=reason) if reason else _weigh(way, menu.options)
+    return Weighed(reason=reason) if reason else _weigh(way, menu.options)
 
 
 class _Way:
@@ -177,50 +191,52 @@ class _Way:
         fault = logprob_fault(value)
         if fault:
             return fault
-        value = min(0.0, value)
-        own_piece, matcher = token.token, self._matcher
-        beside: list[tuple[Options, TokenAlternative]] = []
+        own_piece, left_by, raw = token.token, self._matcher.left, self.run.is_raw
+        seen, lowest = 0.0, 1.0
+        beside: list[tuple[Options, float]] = []
         for other in token.alternatives:
-            if other.token != own_piece:
-                there = matcher.left(other.token, alive)
-                if there and there != alive:
-                    beside.append((there, other))
+            if other.token == own_piece:
+                continue
+            logprob = other.raw_logprob if raw else other.logprob
+            if logprob is None or not SENTINEL < logprob <= ROUNDING:
+                continue  # of this one no number is known: its mass is among what is not seen
+            mass = math.exp(logprob)
+            seen += mass
+            lowest = mass if mass < lowest else lowest
+            there = left_by(other.token, alive)
+            if there and there != alive:
+                beside.append((there, mass))
         decides = left != alive or bool(beside)
         if decides or (at < self._inner[1] and at + len(own_piece) > self._inner[0]):
             self.joint += value
             if token.removed_mass is not None and token.removed_mass > self.removed:
                 self.removed = token.removed_mass
         if decides:
-            self._branch(token, math.exp(value), alive & ~left, beside)
+            own = math.exp(min(0.0, value))
+            removed = token.removed_mass if self.run.is_masked else None
+            rest = max(0.0, 1.0 - (removed or 0.0) - own - seen)
+            self._branch(own, alive & ~left, beside, rest=rest, lowest=lowest)
         return ""
 
     def _branch(
         self,
-        token: TokenLogprob,
         own: float,
         lost: Options,
-        beside: Sequence[tuple[Options, TokenAlternative]],
+        beside: Sequence[tuple[Options, float]],
+        *,
+        rest: float,
+        lowest: float,
     ) -> None:
         """Count the masses at a token that decides something; `own` is its probability."""
         weight = self.weight
-        for left, other in beside:
-            mass = self._mass(other)
+        for left, mass in beside:
             self.masses[left] = self.masses.get(left, 0.0) + weight * mass
-        shown = [self._mass(other) for other in token.alternatives if other.token != token.token]
-        legal = 1.0 - (token.removed_mass or 0.0) if self.run.is_masked else 1.0
-        rest = max(0.0, legal - own - sum(shown))
         self.unseen += weight * rest
-        hidden = weight * min(rest, *(mass for mass in shown if mass)) if shown else weight * rest
         while lost:
             bit = lost & -lost
-            self.at_most[bit] = hidden
+            self.at_most[bit] = weight * min(rest, lowest)
             lost ^= bit
         self.weight = weight * own
-
-    def _mass(self, token: TokenAlternative) -> float:
-        """Return the probability of a token beside the way; 0 where it is not known."""
-        value = self.run.logprob(token)
-        return 0.0 if logprob_fault(value) else math.exp(min(0.0, value))
 
     def _take_tail(self, behind: int) -> str:
         """Count the tokens behind the last deciding one that still wrote the value."""
@@ -241,46 +257,52 @@ class _Way:
         return ""
 
 
-def _weigh(way: _Way, options: Sequence[Option]) -> Choice:
+def _weigh(way: _Way, options: Sequence[Option]) -> Weighed:
     """Return what the masses on and off the way come to."""
     chosen = way.chosen
-    own, other, either, shown = max(way.weight, _LEAST), 0.0, 0.0, chosen
+    own, other, either, shown = way.weight or _LEAST, 0.0, 0.0, chosen
     for left, mass in way.masses.items():
-        if left == chosen:
-            own += mass
-        elif left & chosen:
-            either += mass
-        else:
+        if not left & chosen:
             other += mass
             shown |= left
-    hidden = {bit: most for bit, most in way.at_most.items() if not bit & shown and most > _NOTHING}
+        elif left == chosen:
+            own += mass
+        else:
+            either += mass
     total = own + other + either
+    hidden = [bit for bit, most in way.at_most.items() if not bit & shown and most > _NOTHING]
     if not hidden:
         scale = 1.0 / (own + other)
         probability, low, high = own * scale, own / total, (own + either) / total
     elif way.run.is_masked:
-        unseen = way.unseen
-        scale = 1.0 / (total + unseen)
+        scale = 1.0 / (total + way.unseen)
         probability = low = own * scale
-        high = (own + either + unseen) * scale
+        high = (own + either + way.unseen) * scale
     else:
-        scale, probability = 1.0, max(way.weight, _LEAST)
+        scale, probability = 1.0, way.weight or _LEAST
         low, high = probability_of(way.joint), (own + either) / total
     alternatives, together = _split(way, options, probability, scale)
-    return Choice(
-        probability=probability,
-        low=max(0.0, min(low, probability)),
-        high=min(1.0, max(high, probability)),
-        alternatives=alternatives,
-        at_most={
-            options[bit.bit_length() - 1].label: most * scale
-            if way.run.is_masked
-            else most / (total + most)
-            for bit, most in hidden.items()
-        },
-        together=together,
-        removed_mass=way.removed if way.removed >= 0 else None,
+    return Weighed(
+        probability,
+        low if low < probability else probability,
+        min(1.0, high) if high > probability else probability,
+        alternatives,
+        _bounds(way, hidden, options, scale, total) if hidden else {},
+        together,
+        way.removed if way.removed >= 0 else None,
     )
+
+
+def _bounds(
+    way: _Way, hidden: Sequence[Options], options: Sequence[Option], scale: float, total: float
+) -> dict[str, float]:
+    """Return how probable each option can be at most that no visible token decides for."""
+    bounds: dict[str, float] = {}
+    for bit in hidden:
+        most = way.at_most[bit]
+        share = most * scale if way.run.is_masked else most / (total + most)
+        bounds[options[bit.bit_length() - 1].label] = share
+    return bounds
 
 
 def _split(
@@ -297,9 +319,10 @@ def _split(
             found[left] = mass * scale
     alternatives: dict[str, float] = {}
     for index, option in enumerate(options):
-        alone = found.pop(1 << index, None)
-        if alone is not None:
-            alternatives[option.label] = alone
+        if 1 << index in found:
+            alternatives[option.label] = found.pop(1 << index)
+    if not found:
+        return alternatives, {}
     together: dict[tuple[str, ...], float] = {}
     for left, mass in found.items():
         labels = [option.label for index, option in enumerate(options) if left >> index & 1]

@@ -40,7 +40,7 @@ class Menu:
     Attributes:
         options: The options.
         all: The set of them.
-        texts: (option, spelling) of those that are closed.
+        texts: (option, spelling) of those that are closed, by the first byte.
         opened: The open options by their first byte.
     """
 
@@ -49,11 +49,12 @@ class Menu:
     def __init__(self, options: Sequence[Option]) -> None:
         self.options = tuple(options)
         self.all: Options = (1 << len(self.options)) - 1
-        self.texts: list[tuple[Options, bytes]] = []
+        self.texts: dict[int, list[tuple[Options, bytes]]] = {}
         self.opened: dict[int, Options] = {}
         for index, option in enumerate(self.options):
             bit = 1 << index
-            self.texts.extend((bit, text) for text in option.texts)
+            for text in option.texts:
+                self.texts.setdefault(text[0], []).append((bit, text))
             for opener in option.openers:
                 self.opened[opener] = self.opened.get(opener, 0) | bit
 
@@ -77,7 +78,9 @@ class Matcher:
         texts = menu.options[chosen].texts
         if texts and data[start:end] not in texts:
             # A value can be written in several ways: 1 and 1.0, a character and its escape.
-            self._texts = [*menu.texts, (1 << chosen, data[start:end])]
+            first = data[start]
+            mine = [*menu.texts.get(first, ()), (1 << chosen, data[start:end])]
+            self._texts = {**menu.texts, first: mine}
         self._before = self._solid = self._so_far = b""
 
     def stand_at(self, at: int) -> None:
@@ -103,8 +106,11 @@ class Matcher:
             if not so_far:
                 return alive
         left = self._opened.get(so_far[0], 0) & alive
+        texts = self._texts.get(so_far[0])
+        if texts is None:
+            return left
         size = len(so_far)
-        for bit, text in self._texts:
+        for bit, text in texts:
             if not bit & alive:
                 continue
             if size <= len(text):

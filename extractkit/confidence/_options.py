@@ -101,17 +101,19 @@ class Spot:
 
     Attributes:
         source: What speaks of it.
-        containers: The same without references and unions, as far as it speaks of containers.
+        objects: The same without references and unions, as far as it speaks of objects.
+        lists: As far as it speaks of lists.
         options: What could stand there, all different.
         menu: The same, sorted.
     """
 
-    __slots__ = ("_exact", "_known", "_open", "containers", "menu", "options", "source")
+    __slots__ = ("_exact", "_known", "_open", "lists", "menu", "objects", "options", "source")
 
     def __init__(self, tree: SchemaTree, nodes: tuple[Node, ...], *, absent: bool) -> None:
         self.source = nodes
         flat = tuple(_flat(nodes, tree))
-        self.containers = tuple(node for node in flat if isinstance(node, ObjectNode | ArrayNode))
+        self.objects = tuple(node for node in flat if isinstance(node, ObjectNode))
+        self.lists = tuple(node for node in flat if isinstance(node, ArrayNode))
         exact, open_types = _sorted_out(flat, tree, absent=absent)
         options: list[Option] = []
         self._exact: dict[str, int] = {}

@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 
 from extractkit.confidence._options import ABSENT, Plan, Spot, json_text
 from extractkit.parsing import ParsedDocument
-from extractkit.paths import JsonObject, JsonValue, is_array, is_object
-from extractkit.schema.convert import Place, settle, step
+from extractkit.paths import JsonObject, JsonValue, Pointer, is_array, is_object, join
+from extractkit.schema.convert import settle, step
 from extractkit.schema.nodes import ArrayNode, Node, ObjectNode, UnionNode
 from extractkit.schema.ways import InPlace
 
@@ -30,7 +30,7 @@ class ValueFound(NamedTuple):
     """A value in the answer.
 
     Attributes:
-        place: Where it stands in the user's document.
+        pointer: Where it stands in the user's document.
         spot: What could have stood there.
         value: The value as it was sent.
         start: Its first byte, quotes included.
@@ -38,7 +38,7 @@ class ValueFound(NamedTuple):
         is_leaf: Whether it is a scalar or an empty container.
     """
 
-    place: Place
+    pointer: Pointer
     spot: Spot
     value: JsonValue
     start: int
@@ -50,7 +50,7 @@ class ListFound(NamedTuple):
     """A list in the answer.
 
     Attributes:
-        place: Where it stands in the user's document.
+        pointer: Where it stands in the user's document.
         node: What the form says of it.
         length: How many elements it has.
         stops: Where each comma stands that went on, and the bracket that ended it: before each
@@ -60,7 +60,7 @@ class ListFound(NamedTuple):
             the missing value. Else None.
     """
 
-    place: Place
+    pointer: Pointer
     node: ArrayNode
     length: int
     stops: tuple[int, ...]
@@ -88,7 +88,7 @@ def find(data: bytes, parsed: ParsedDocument, plan: Plan) -> Found:
     """
     walk = _Walk(data, plan)
     walk.position = _beginning(data, parsed)
-    walk.value(plan.root, parsed.value, None)
+    walk.value(plan.root, parsed.value, "")
     return walk.found
 
 
@@ -120,44 +120,45 @@ class _Walk:
         self.position = 0
         self.found = Found()
 
-    def value(self, spot: Spot, value: JsonValue, place: Place) -> None:
+    def value(self, spot: Spot, value: JsonValue, pointer: Pointer) -> None:
         """Pass the value that comes next."""
         start = self._next(self.position)
         if value and (is_object(value) or is_array(value)):
             self.position = start + 1
             if len(spot.options) > 1:
-                found = ValueFound(place, spot, value, start, start + 1, is_leaf=False)
+                found = ValueFound(pointer, spot, value, start, start + 1, is_leaf=False)
                 self.found.values.append(found)
             if is_object(value):
-                self._object(spot, value, place)
+                self._object(spot, value, pointer)
             elif is_array(value):
-                self._list(spot, value, place)
+                self._list(spot, value, pointer)
             return
         shape = _EMPTY if value in ([], {}) else _SCALAR
         match = shape.match(self._data, start)
         self.position = start if match is None else match.end()
-        self.found.values.append(ValueFound(place, spot, value, start, self.position, is_leaf=True))
-        if is_array(value):
-            self._empty_list(spot, value, place, start)
-
-    def _object(self, spot: Spot, value: JsonObject, place: Place) -> None:
-        nodes: tuple[Node, ...] = tuple(
-            node for node in spot.containers if isinstance(node, ObjectNode)
+        self.found.values.append(
+            ValueFound(pointer, spot, value, start, self.position, is_leaf=True)
         )
+        if is_array(value):
+            self._empty_list(spot, value, pointer, start)
+
+    def _object(self, spot: Spot, value: JsonObject, pointer: Pointer) -> None:
+        nodes: tuple[Node, ...] = spot.objects
         chosen = self._chosen(spot, nodes, value)
+        below = self._plan.below
         for key, item in value.items():
             self.position = self._behind_key(self.position)
             if chosen is not None and _is_key_of_entry(chosen, key):
                 self._pass_scalar()
                 continue
-            at = (place, key) if chosen is None else step(chosen, place, key, value)
-            self.value(self._plan.below(nodes, key), item, at)
+            at = _below(chosen, pointer, key, value)
+            self.value(below(nodes, key), item, at)
             if len(nodes) > 1:
                 nodes = self._plan.narrowed(nodes, key, item)
         self.position = self._next(self.position) + 1
 
-    def _list(self, spot: Spot, value: list[JsonValue], place: Place) -> None:
-        nodes = tuple(node for node in spot.containers if isinstance(node, ArrayNode))
+    def _list(self, spot: Spot, value: list[JsonValue], pointer: Pointer) -> None:
+        nodes = spot.lists
         chosen = self._chosen(spot, nodes, value)
         prefix = max((len(node.prefix) for node in nodes), default=0)
         stops: list[int] = []
@@ -165,22 +166,20 @@ class _Walk:
             stops.append(self._next(self.position))
             self.position = stops[-1] + (index > 0)
             inner = self._plan.below(nodes, min(index, prefix))
-            at = (place, index) if chosen is None else step(chosen, place, index, value)
-            self.value(inner, item, at)
+            self.value(inner, item, _below(chosen, pointer, index, value))
         stops.append(self._next(self.position))
         self.position = stops[-1] + 1
-        self._note_list(chosen, place, len(value), tuple(stops))
+        self._note_list(chosen, pointer, len(value), tuple(stops))
 
-    def _empty_list(self, spot: Spot, value: list[JsonValue], place: Place, start: int) -> None:
-        nodes = tuple(node for node in spot.containers if isinstance(node, ArrayNode))
-        chosen = self._chosen(spot, nodes, value)
-        self._note_list(chosen, place, 0, (self._next(start + 1),))
+    def _empty_list(self, spot: Spot, value: list[JsonValue], pointer: Pointer, start: int) -> None:
+        chosen = self._chosen(spot, spot.lists, value)
+        self._note_list(chosen, pointer, 0, (self._next(start + 1),))
 
     def _note_list(
-        self, node: Node | None, place: Place, length: int, stops: tuple[int, ...]
+        self, node: Node | None, pointer: Pointer, length: int, stops: tuple[int, ...]
     ) -> None:
         if isinstance(node, ArrayNode):
-            found = ListFound(place, node, length, stops, _stands_for(node))
+            found = ListFound(pointer, node, length, stops, _stands_for(node))
             self.found.lists.append(found)
 
     def _chosen(self, spot: Spot, nodes: tuple[Node, ...], value: JsonValue) -> Node | None:
@@ -207,6 +206,16 @@ class _Walk:
     def _pass_scalar(self) -> None:
         match = _SCALAR.match(self._data, self._next(self.position))
         self.position = self.position if match is None else match.end()
+
+
+def _below(node: Node | None, pointer: Pointer, key: str | int, value: JsonValue) -> Pointer:
+    """Return the user's place of what an answer to `node` has under `key`."""
+    if node is not None and node.ways:
+        place = step(node, None, key, value)
+        if place is None:
+            return pointer
+        key = place[1]
+    return f"{pointer}/{key}" if isinstance(key, int) else join(pointer, key)
 
 
 def _stands_for(node: ArrayNode) -> str | None:

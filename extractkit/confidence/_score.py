@@ -24,7 +24,6 @@ from extractkit.parsing import ParsedDocument
 from extractkit.paths import Pointer, is_array, is_object
 from extractkit.results import Confidence
 from extractkit.schema import CompiledSchema
-from extractkit.schema.convert import pointer_of
 
 __all__ = ["Scores", "score"]
 
@@ -111,7 +110,7 @@ class _Scoring:
             if value.is_leaf:
                 self._leaf(value)
             else:
-                self._kind_of(value, pointer_of(value.place))
+                self._kind_of(value)
         for found in self._found.lists:
             self._list(found)
         return Scores(
@@ -122,12 +121,12 @@ class _Scoring:
         )
 
     def _leaf(self, found: ValueFound) -> None:
-        pointer = pointer_of(found.place)
+        pointer = found.pointer
         options = found.spot.options
         option = found.spot.option_of(found.value)
         if option is None or not options[option].texts:
             self._leaves[pointer] = self._open_leaf(found)
-            self._kind_of(found, pointer)
+            self._kind_of(found)
             return
         if len(options) == 1:
             confidence = unavailable("nothing was to choose: one value only is legal here")
@@ -155,19 +154,19 @@ class _Scoring:
             return unavailable("nothing was to choose: the list could have no other length")
         return unavailable("not available: the value is none of those that are legal here")
 
-    def _kind_of(self, found: ValueFound, pointer: Pointer) -> None:
+    def _kind_of(self, found: ValueFound) -> None:
         """Weigh the type of what stands at a place against null and the other types there."""
         options = found.spot.options
         option = found.spot.option_of(found.value)
         if option is not None and len(options) > 1:
             choice = choose(self._run, found.start, found.end, found.spot.menu, option)
-            self._presence[pointer] = of_choice(choice)
+            self._presence[found.pointer] = of_choice(choice)
 
     def _list(self, found: ListFound) -> None:
         confidence = length_confidence(self._run, found)
         if confidence is None:
             return
-        pointer = pointer_of(found.place)
+        pointer = found.pointer
         if found.stands_for is None:
             self._lengths[pointer] = confidence
             if not found.length:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from extractkit.confidence._choice import Choice
+from extractkit.confidence._choice import Weighed
 from extractkit.confidence._sequence import Sequence
 from extractkit.results import Confidence
 
@@ -22,7 +22,7 @@ def unavailable(reason: str) -> Confidence:
     return Confidence(kind="unavailable", reason=reason)
 
 
-def of_choice(choice: Choice) -> Confidence:
+def of_choice(choice: Weighed) -> Confidence:
     """Return a choice as a Confidence."""
     if choice.probability is None:
         return unavailable(choice.reason)
@@ -33,7 +33,7 @@ def of_choice(choice: Choice) -> Confidence:
         high=choice.high,
         alternatives=choice.alternatives,
         removed_mass=choice.removed_mass,
-        reason="; ".join((*_unseen(choice.at_most), *_alike(choice.together))),
+        reason=_limits(choice) if choice.at_most or choice.together else "",
     )
 
 
@@ -50,6 +50,10 @@ def of_sequence(sequence: Sequence) -> Confidence:
         removed_mass=sequence.removed_mass,
         reason=f"joint probability of {tokens}, not comparable with a choice{shared}",
     )
+
+
+def _limits(choice: Weighed) -> str:
+    return "; ".join((*_unseen(choice.at_most), *_alike(choice.together)))
 
 
 def _unseen(at_most: Mapping[str, float]) -> list[str]:
