@@ -12,45 +12,44 @@ to a document, a nested array or object that came as a string, is a finding and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from extractkit import grounding as source
-from extractkit.checks._call import attempt, name_of, raised
+from extractkit.checks._asking import findings_of, is_async
+from extractkit.checks._bounds import in_order, in_range
+from extractkit.checks._call import name_of
+from extractkit.checks._context import Check, CheckContext
+from extractkit.checks._fields import required_if, unique
+from extractkit.checks._kept import dropped
+from extractkit.checks._ready import ReadyCheck
 from extractkit.checks._strings import decode_strings
+from extractkit.checks._sums import adds_up
 from extractkit.checks._target import Target, target_of
 from extractkit.checks._types import Typed
 from extractkit.checks._words import SEVERAL_FIT
+from extractkit.errors import UsageError
 from extractkit.paths import JsonValue, Pointer, walk
 from extractkit.results import Finding, Grounding, LevelCount, Span, Validity
 from extractkit.schema import CompiledSchema
 
-__all__ = ["Check", "CheckContext", "Outcome", "run"]
+__all__ = [
+    "Check",
+    "CheckContext",
+    "Outcome",
+    "ReadyCheck",
+    "adds_up",
+    "in_order",
+    "in_range",
+    "require_fit",
+    "required_if",
+    "run",
+    "unique",
+]
 
 _GROUNDING: Final = Grounding()
 _LADDER: Final = (Validity.SYNTAX, Validity.SCHEMA, Validity.CONSISTENT, Validity.GROUNDED)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckContext:
-    """What a check may look at; it must not change any of it.
-
-    Attributes:
-        value: The typed value; the document itself for a JSON Schema target.
-        document: The same as plain JSON, in the user's shape; paths of findings point into it.
-        text: The source text.
-        compiled: The compiled target.
-    """
-
-    value: Any
-    document: JsonValue
-    text: str
-    compiled: CompiledSchema
-
-
-Check: TypeAlias = Callable[[CheckContext], Iterable[Finding] | None]
-"""Yields what it has to say; a finding counts at the level that it states."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,15 +118,20 @@ def run(
     typed = target.validate(document, told=told)
     findings += _without_choices(problems) if target.is_typed and typed.built else problems
     findings += [item for item in typed.findings if item.level is Validity.SCHEMA]
+    if typed.built and not _errors(findings, Validity.SCHEMA):
+        known = {item.path for item in typed.findings}
+        kept = target.compare(typed.value, document)
+        findings += [item for item in kept if item.path not in known]
     conforms = not _errors(findings, Validity.SCHEMA)
     findings += [item for item in typed.findings if item.level is Validity.CONSISTENT]
     reading = compiled.read(document) if conforms or target.is_typed else None
-    findings += [_dropped(pointer) for pointer in (reading.dropped if reading else ())]
+    if reading is not None and not typed.built:
+        findings += [dropped(pointer) for pointer in reading.dropped]
     levels = {Validity.SYNTAX: LevelCount(checked=1)}
     evidence: Mapping[Pointer, Span] = {}
     if conforms and typed.built:
         context = CheckContext(value=typed.value, document=document, text=text, compiled=compiled)
-        findings += [item for check in checks for item in _checked(check, context)]
+        findings += [item for check in checks for item in findings_of(check, context)]
     if conforms and reading is not None and grounding.locate:
         report = source.locate_rows(reading.rows, text, options=grounding)
         findings += report.findings
@@ -180,16 +184,6 @@ def _outcome(
     )
 
 
-def _dropped(pointer: Pointer) -> Finding:
-    return Finding(
-        level=Validity.SCHEMA,
-        path=pointer,
-        message="the target declares no such field and drops it; it is not in the value",
-        severity="warning",
-        code="undeclared_field",
-    )
-
-
 def _errors(findings: Iterable[Finding], level: Validity) -> list[Finding]:
     return [item for item in findings if item.level is level and item.severity == "error"]
 
@@ -205,29 +199,17 @@ def _without_choices(problems: Sequence[Finding]) -> list[Finding]:
     return list(problems)
 
 
-def _checked(check: Check, context: CheckContext) -> list[Finding]:
-    """Return what one check says, with what is wrong with the check itself."""
-    findings: list[Finding] = []
+def require_fit(checks: Sequence[Check], compiled: CompiledSchema) -> None:
+    """Return if `checks` can be used on this target, as far as that can be told before an answer.
 
-    def consume() -> None:
-        # What the user's code yields is not known to be what its annotation promises.
-        said: Iterable[Any] = check(context) or ()
-        for item in said:
-            if isinstance(item, Finding):
-                findings.append(item)
-            else:
-                findings.append(_not_a_finding(check, item))
-
-    error = attempt(consume)
-    if isinstance(error, Exception):
-        findings.append(raised("check", name_of(check), error))
-    return findings
-
-
-def _not_a_finding(check: Check, item: object) -> Finding:
-    return Finding(
-        level=Validity.CONSISTENT,
-        path="",
-        message=f"the check {name_of(check)} gave a {type(item).__name__}; expected a Finding",
-        code="check_gave_no_finding",
-    )
+    Raises:
+        UsageError: If a ready check names a place that the target lacks, or a check is async.
+    """
+    for check in checks:
+        if is_async(check):
+            raise UsageError(
+                f"the check {name_of(check)} is async; a check is a plain function over a "
+                "CheckContext: what it has to wait for, wait for before or after the extraction"
+            )
+        if isinstance(check, ReadyCheck):
+            check.require_fit(compiled)

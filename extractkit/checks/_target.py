@@ -9,8 +9,10 @@ from typing import Any, Final, cast
 from pydantic import TypeAdapter
 
 from extractkit.checks._judge import Judge
+from extractkit.checks._kept import Keeper
 from extractkit.checks._types import Typed, count_validators, validate
 from extractkit.paths import JsonValue, Pointer
+from extractkit.results import Finding
 from extractkit.schema import CompiledSchema
 
 __all__ = ["Target", "target_of"]
@@ -28,6 +30,7 @@ class Target:
         self._adapter: TypeAdapter[Any] | None = compiled.adapter
         self.judge = Judge(compiled.user_schema, typed=self._adapter is not None)
         self.validators = count_validators(self._adapter) if self._adapter else 0
+        self._keeper = Keeper(self._adapter) if self._adapter else None
 
     @property
     def is_typed(self) -> bool:
@@ -39,6 +42,10 @@ class Target:
         if self._adapter is None:
             return Typed(value=document, built=True)
         return validate(self._adapter, document, told=told)
+
+    def compare(self, value: Any, document: JsonValue) -> list[Finding]:
+        """Return what of `document` is not in the typed value as it stands there."""
+        return self._keeper.compare(value, document) if self._keeper else []
 
 
 _ROOM: Final = "checks"

@@ -46,7 +46,7 @@ def prepare(question: Question[T], capabilities: Capabilities) -> Setup[T]:
     """Return how `question` is put to a model of these capabilities.
 
     Raises:
-        UsageError: If text, level or an example cannot be used as given.
+        UsageError: If text, level, a check or an example cannot be used as given.
         SchemaError: If the target cannot be expressed.
         UnsupportedError: If the provider cannot do what was wished.
     """
@@ -61,6 +61,7 @@ def prepare(question: Question[T], capabilities: Capabilities) -> Setup[T]:
         if isinstance(expressed, CompiledSchema) and expressed.dialect == plan.dialect
         else compile_schema(question.target, plan.dialect)
     )
+    checks.require_fit(question.checks, compiled)
     bounded = compiled.bounded() if plan.strategy is Strategy.LOCAL else None
     grammar = None if bounded is None else _grammar(question, compiled, bounded)
     request = prompts.build(

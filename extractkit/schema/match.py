@@ -14,7 +14,7 @@ from fractions import Fraction
 from itertools import combinations, pairwise
 from typing import Final
 
-from extractkit.paths import JsonValue, is_object
+from extractkit.paths import JsonValue, is_array, is_object
 from extractkit.schema.expressions import finds
 from extractkit.schema.nodes import (
     AllOfNode,
@@ -203,9 +203,10 @@ def _accepts_object(
 def choose(node: UnionNode, value: JsonValue, tree: SchemaTree) -> Node | None:
     """Return the branch that `value` belongs to, or None where none comes near.
 
-    The named tag decides where there is one; else the first branch that takes the value whole;
-    else, for a value that is not valid, one whose constant keys it has, or the first of its
-    JSON type. UNKNOWN comes before all others that could be spelled so.
+    The named tag decides where there is one; else, of the branches that take the value whole, the
+    one that declares the most of its keys, as Pydantic has it, and of these the first; else, for a
+    value that is not valid, one whose constant keys it has, or the first of its JSON type. UNKNOWN
+    comes before all others that could be spelled so.
     """
     named = _named(node, value, tree)
     if named is not None:
@@ -213,10 +214,32 @@ def choose(node: UnionNode, value: JsonValue, tree: SchemaTree) -> Node | None:
     kind = type_of(value)
     near = [branch for branch in node.branches if kind in json_types(branch, tree)]
     if len(near) > 1:
-        fitting = (branch for branch in near if accepts(branch, value, tree))
+        fitting = [branch for branch in near if accepts(branch, value, tree)]
+        if len(fitting) > 1 and kind in ("object", "array"):
+            return max(fitting, key=lambda branch: _declared_keys(branch, value, tree))
         tagged = (branch for branch in near if _has_its_tags(branch, value, tree))
-        return next(fitting, None) or next(tagged, near[0])
+        return fitting[0] if fitting else next(tagged, near[0])
     return near[0] if near else None
+
+
+def _declared_keys(node: Node, value: JsonValue, tree: SchemaTree, depth: int = _DEPTH) -> int:
+    """Return how many keys of `value`, on all levels, `node` declares by name."""
+    node = tree.resolve(node)
+    if depth <= 0:
+        return 0
+    if isinstance(node, UnionNode):
+        return max(_declared_keys(each, value, tree, depth - 1) for each in node.branches)
+    if isinstance(node, AllOfNode):
+        return sum(_declared_keys(each, value, tree, depth - 1) for each in node.parts)
+    if isinstance(node, ArrayNode) and is_array(value):
+        items = [*node.prefix[: len(value)], *[node.items] * (len(value) - len(node.prefix))]
+        parts = zip(items, value, strict=True)
+        return sum(_declared_keys(item, part, tree, depth - 1) for item, part in parts)
+    if not (isinstance(node, ObjectNode) and is_object(value)):
+        return 0
+    known = [prop for prop in node.properties if prop.name in value]
+    below = [_declared_keys(prop.node, value[prop.name], tree, depth - 1) for prop in known]
+    return len(known) + sum(below)
 
 
 def _named(node: UnionNode, value: JsonValue, tree: SchemaTree) -> Node | None:

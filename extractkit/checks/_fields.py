@@ -1,0 +1,132 @@
+"""The ready checks of keys that must differ and of fields that others demand.
+
+Neighbours: `_ready` says what such a check is.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterator, Sequence
+from functools import partial
+from typing import Any, Final
+
+from pydantic_core import to_jsonable_python
+
+from extractkit.checks._patterns import ABSENT, Pattern, Place, align
+from extractkit.checks._ready import ReadyCheck, Said, Severity, rows_of, written
+from extractkit.errors import UsageError
+from extractkit.paths import JsonValue, Pointer
+from extractkit.schema.plain import json_key
+
+__all__ = ["required_if", "unique"]
+
+_UNSET: Final = object()
+
+
+def unique(*pointers: Pointer, severity: Severity = "error") -> ReadyCheck:
+    """Return a check that no two items have the same key.
+
+    Values are compared as JSON: 1 and 1.0 are equal, 1 and "1" are not. An item that lacks a part
+    of its key has none and is left out.
+
+    Args:
+        pointers: What the key is made of, each with `*`: "/lines/*/sku", or that and
+            "/lines/*/size".
+        severity: Of what it finds.
+
+    Raises:
+        UsageError: If a pointer is none or has no `*`, or stars do not go together.
+    """
+    patterns = [Pattern(pointer, "unique") for pointer in pointers]
+    if not patterns or not all(pattern.stars for pattern in patterns):
+        raise UsageError("unique: expected pointers with '*', such as '/lines/*/sku'")
+    align(patterns)
+
+    return ReadyCheck(
+        "unique", patterns, partial(_judge_keys, patterns=patterns), severity=severity
+    )
+
+
+def _judge_keys(places: Sequence[list[Place]], *, patterns: Sequence[Pattern]) -> Iterator[Said]:
+    seen: dict[str, Place] = {}
+    for row in rows_of(patterns, places):
+        if not all(place.is_given for place in row):
+            continue
+        key = json_key([place.value for place in row])
+        first = seen.setdefault(key, row[0])
+        if first is not row[0]:
+            shown = ", ".join(written(place.value) for place in row)
+            yield Said(
+                path=row[0].pointer,
+                message=f"the key {shown} stands at {first.pointer} already; expected once",
+                code="not_unique",
+            )
+
+
+def required_if(
+    *pointers: Pointer,
+    when: Pointer,
+    equals: Any = _UNSET,
+    one_of: Collection[Any] | None = None,
+    severity: Severity = "error",
+) -> ReadyCheck:
+    """Return a check that fields are given where another one says so.
+
+    Null, missing and UNKNOWN are not given.
+
+    Args:
+        pointers: The fields that must be given.
+        when: The field that decides. Stars that it shares with the others stand for the same
+            items.
+        equals: They must be given where that has this value, compared as JSON; an enum member
+            stands for its value. Without it and `one_of`: where that is given at all.
+        one_of: The same with several values.
+        severity: Of what it finds.
+
+    Raises:
+        UsageError: If a pointer is none, stars do not go together, or both `equals` and `one_of`
+            are given.
+    """
+    if not pointers or (equals is not _UNSET and one_of is not None):
+        raise UsageError(
+            "required_if: expected at least one pointer, and not both equals and one_of"
+        )
+    condition = Pattern(when, "required_if")
+    patterns = [condition, *(Pattern(pointer, "required_if") for pointer in pointers)]
+    for pattern in patterns:
+        if not condition.is_within(pattern):
+            align([condition, pattern])
+            raise UsageError(f"required_if: {when!r} has a '*' that {pattern.text!r} lacks")
+    options = one_of if equals is _UNSET else [equals]
+    wanted = None if options is None else frozenset(json_key(_plain(each)) for each in options)
+
+    return ReadyCheck(
+        "required_if",
+        patterns,
+        partial(_judge_required, condition=condition, wanted=wanted),
+        severity=severity,
+    )
+
+
+def _judge_required(
+    places: Sequence[list[Place]], *, condition: Pattern, wanted: frozenset[str] | None
+) -> Iterator[Said]:
+    deciding = {place.binding: place for place in places[0]}
+    for place in itertools.chain.from_iterable(places[1:]):
+        decides = deciding.get(place.binding[: condition.stars])
+        if decides is None or place.is_given or not _holds(decides, wanted):
+            continue
+        why = f"expected a value here because {decides.pointer} is {written(decides.value)}"
+        yield Said(path=place.pointer, message=f"{why}, found none", code="required_if")
+
+
+def _holds(place: Place, wanted: frozenset[str] | None) -> bool:
+    value = None if place.value is ABSENT else place.value
+    return place.is_given if wanted is None else json_key(value) in wanted
+
+
+def _plain(value: Any) -> JsonValue:
+    try:
+        return to_jsonable_python(value)
+    except ValueError as error:
+        raise UsageError(f"required_if: {value!r:.60} is nothing that JSON can say") from error

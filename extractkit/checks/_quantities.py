@@ -1,0 +1,93 @@
+"""Numbers, dates and times out of plain JSON, to be compared exactly.
+
+Neighbours: `_ready` compares. A float counts as the decimal number that it prints as.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final
+
+from extractkit.errors import UsageError
+from extractkit.paths import JsonValue
+
+__all__ = ["Quantity", "bound", "number", "quantity"]
+
+_FARTHEST: Final = 1000
+"""Digits before or after the point beyond which nothing is added: a sum could fill the memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantity:
+    """A number, a date or a time, which have an order among their like."""
+
+    amount: Decimal | date | time
+
+    def compare(self, other: Quantity) -> int | None:
+        """Return -1, 0 or 1 as this is less, equal or greater; None where they have no order."""
+        mine: Any = self.amount
+        theirs: Any = other.amount
+        if isinstance(mine, date) and isinstance(theirs, date) and type(mine) is not type(theirs):
+            mine, theirs = _day(mine), _day(theirs)
+        if type(mine) is not type(theirs):
+            return None
+        try:
+            return int(mine > theirs) - int(mine < theirs)
+        except TypeError:  # one has an offset, the other none
+            return None
+
+    def __str__(self) -> str:
+        return f"{self.amount:f}" if isinstance(self.amount, Decimal) else self.amount.isoformat()
+
+
+def _day(moment: Any) -> Any:
+    return moment.date() if isinstance(moment, datetime) else moment
+
+
+def number(value: JsonValue) -> Decimal | None:
+    """Return a JSON number, or a string that spells one, as a finite Decimal; else None."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        read = Decimal(value) if isinstance(value, int) else Decimal(str(value))
+    except InvalidOperation:
+        return None
+    return read if read.is_finite() and abs(read.adjusted()) <= _FARTHEST else None
+
+
+def quantity(value: JsonValue) -> Quantity | None:
+    """Return what a JSON number is, or a string of a number, date or time (ISO 8601), else None."""
+    read = number(value)
+    if read is not None:
+        return Quantity(amount=read)
+    if isinstance(value, str):
+        for kind in (date, datetime, time):
+            try:
+                return Quantity(amount=kind.fromisoformat(value))
+            except ValueError:
+                continue
+    return None
+
+
+def bound(owner: str, name: str, value: Any) -> Quantity:
+    """Return what a caller gave as a bound.
+
+    Raises:
+        UsageError: If it is no finite number and no date or time.
+    """
+    if isinstance(value, date | time):
+        return Quantity(amount=value)
+    read = None if isinstance(value, bool | str) else _finite(value)
+    if read is None:
+        raise UsageError(
+            f"{owner}({name}={value!r:.40}): expected a finite number, a date or a time"
+        )
+    return Quantity(amount=read)
+
+
+def _finite(value: Any) -> Decimal | None:
+    if isinstance(value, Decimal):
+        return value if value.is_finite() else None
+    return number(value)
