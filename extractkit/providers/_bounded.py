@@ -1,4 +1,4 @@
-"""Bounds of our own clients: how long a call of a synchronous one waits, how long a failure is.
+"""Bounds of our own clients: how long they wait, how long a failure is.
 
 Neighbours: `_clients` gives its HTTP clients these, `_transport` says when a call ends.
 An HTTP library waits anew for each piece that comes, so that a server that sends a byte now and
@@ -11,10 +11,20 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, Final
 
-__all__ = ["MOST_FAILURE_BYTES", "bound", "cutting", "cutting_async", "ending_at"]
+__all__ = [
+    "FIRST_CONNECT_S",
+    "MOST_FAILURE_BYTES",
+    "Connecting",
+    "bound",
+    "bound_async",
+    "cutting",
+    "cutting_async",
+    "ending_at",
+    "forget_reached",
+]
 
 MOST_FAILURE_BYTES: Final = 64 * 1024
 """How much of the body of a failure is read."""
@@ -22,6 +32,9 @@ MOST_FAILURE_BYTES: Final = 64 * 1024
 _MOST_PACKED_BYTES: Final = (
     4 * 1024
 )  # of one with a content encoding: it can be a thousand times it
+
+FIRST_CONNECT_S: Final = 0.8
+"""How long a connection may take to a place that has not been reached before."""
 
 _SHORTEST_S: Final = 0.001  # a socket takes 0 for "do not wait at all", which fails in another way
 
@@ -101,17 +114,78 @@ def _most_of(response: Any) -> int:
 
 
 def bound(http: Any) -> None:
-    """Make the connections that `http`, a client of ours, opens from now on end with their calls.
+    """Make the connections that `http`, a synchronous client of ours, opens end with their calls.
 
     What this replaces has no public name. Where it is gone, waits are as the library has them.
     """
+    _replace_backends(http, _Backend)
+
+
+def bound_async(http: Any) -> None:
+    """Make `http`, an asynchronous client of ours, wait for first connections as `bound` does.
+
+    Where its calls end is the event loop's affair.
+    """
+    _replace_backends(http, _AsyncBackend)
+
+
+def _replace_backends(http: Any, kind: Callable[[Any], Any]) -> None:
     transports: list[Any] = [getattr(http, "_transport", None)]
     transports.extend(getattr(http, "_mounts", {}).values())
     for transport in transports:
         pool: Any = getattr(transport, "_pool", None)
         backend: Any = getattr(pool, "_network_backend", None)
         if backend is not None:
-            pool._network_backend = _Backend(backend)
+            pool._network_backend = kind(backend)
+
+
+_reached: set[tuple[str, int]] = set()
+"""Where a connection has been opened by this process."""
+
+
+def forget_reached() -> None:
+    """Forget where connections have been opened, as if there had been none."""
+    _reached.clear()
+
+
+class Connecting:
+    """The opening of one connection.
+
+    A place that nothing has ever come from is most likely a wrong one: it is not waited for as
+    long as the library would, and not tried again. One that has been reached may be busy.
+
+    Args:
+        host: Where.
+        port: And at which port.
+        timeout: The seconds that the library waits.
+        end: When the call ends, on the monotonic clock; None for no limit.
+    """
+
+    __slots__ = ("_is_cut", "_place", "timeout")
+
+    def __init__(
+        self, host: str, port: int, timeout: float | None, end: float | None = None
+    ) -> None:
+        self._place = (host, port)
+        is_first = self._place not in _reached
+        most = FIRST_CONNECT_S if is_first and (timeout is None or timeout > FIRST_CONNECT_S) else 0
+        self.timeout = _shorter(most or timeout, end)
+        self._is_cut = self.timeout is not None and self.timeout == most
+
+    def __enter__(self) -> Connecting:
+        return self
+
+    def __exit__(self, kind: object, exc: BaseException | None, trace: object) -> None:
+        if exc is None:
+            _reached.add(self._place)
+            return
+        from httpcore2 import ConnectError, ConnectTimeout
+
+        if isinstance(exc, ConnectTimeout) and self._is_cut and self._place not in _reached:
+            raise ConnectError(
+                f"no connection within {FIRST_CONNECT_S} s (where that is too short, give "
+                "client=..., which waits as long as you say)"
+            ) from None
 
 
 class _Backend:
@@ -124,8 +198,25 @@ class _Backend:
         return getattr(self._inner, name)
 
     def connect_tcp(self, host: str, port: int, timeout: float | None = None, **rest: Any) -> Any:
-        opened = self._inner.connect_tcp(host, port, timeout=_shorter(timeout, _end()), **rest)
+        with Connecting(host, port, timeout, _end()) as connecting:
+            opened = self._inner.connect_tcp(host, port, timeout=connecting.timeout, **rest)
         return _Stream(opened)
+
+
+class _AsyncBackend:
+    """Opens connections as another back end does, and bounds the first one."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    async def connect_tcp(
+        self, host: str, port: int, timeout: float | None = None, **rest: Any
+    ) -> Any:
+        with Connecting(host, port, timeout) as connecting:
+            return await self._inner.connect_tcp(host, port, timeout=connecting.timeout, **rest)
 
 
 class _Stream:

@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from extractkit.errors import AuthenticationError, MissingDependencyError, UsageError
 from extractkit.providers._arguments import fault_of_key
-from extractkit.providers._bounded import bound, cutting, cutting_async
+from extractkit.providers._bounded import bound, bound_async, cutting, cutting_async
 from extractkit.providers._errors import from_exception
 from extractkit.providers._exchange import Budget
 
@@ -237,6 +237,7 @@ class OwnClients:
             for other in [other for other in self._by_loop if other.is_closed()]:
                 del self._by_loop[other]
             http = self._http("DefaultAsyncHttpxClient", cutting_async)
+            bound_async(http)
             client = self._make(self._sdk.other, http, target)
             keeper = _keep_open(client, loop, weakref.ref(self._by_loop))
             self._by_loop[loop] = (client, keeper)
