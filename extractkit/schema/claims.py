@@ -16,12 +16,14 @@ from typing import TypeAlias
 from extractkit.fields import Mark
 from extractkit.paths import JsonValue, Pointer, is_array, is_object
 from extractkit.schema.nodes import SchemaTree
-from extractkit.schema.standing import ClaimKind, Known, Part, Plan
+from extractkit.schema.standing import ClaimKind, Known, Plan
 
 __all__ = ["Claim", "ClaimKind", "ClaimReader", "Reading", "Row"]
 
 Row: TypeAlias = tuple[Pointer, JsonValue, ClaimKind, Mark | None]
 """Pointer, value, kind and mark of a claim; see `Claim`."""
+_Level: TypeAlias = tuple[Pointer, Iterator[tuple[str | int, JsonValue]], Known]
+"""Pointer of a container, those of its parts that are still to be read, what speaks of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,28 +90,33 @@ class ClaimReader:
         """
         rows: list[Row] = []
         dropped: list[Pointer] = []
+        add = rows.append
         # Iterators, not calls: a document may be nested deeper than calls may.
-        stack: list[Iterator[Part]] = [iter([("", None, document, self._plan.root, False)])]
+        stack: list[_Level] = [("", iter([("", document)]), self._plan.top)]
         while stack:
-            for pointer, key, value, spot, is_dropped in stack[-1]:
+            pointer, parts, known = stack[-1]
+            children, keys_claim = known.children, known.keys_claim
+            for key, value in parts:
+                suffix, spot, is_dropped = children.get(key) or known.child(key)
+                at = pointer + suffix
                 if is_dropped and self._is_type:
-                    dropped.append(pointer)
+                    dropped.append(at)
                     continue
-                if key is not None:
-                    rows.append((pointer, key, "key", spot.mark))
+                if keys_claim and isinstance(key, str):
+                    add((at, key, "key", spot.mark))
                 leaf = spot.leaves.get(value.__class__)
                 if leaf is None:
                     if value and isinstance(value, dict | list):
-                        stack.append(_parts(pointer, value, spot.known(value)))
+                        stack.append((at, _parts(value), spot.known(value)))
                         break
                     leaf = spot.leaf(value)
-                rows.append((pointer, value, leaf[0], leaf[1]))
+                add((at, value, leaf[0], leaf[1]))
             else:
                 stack.pop()
         return Reading(rows=rows, dropped=dropped)
 
 
-def _parts(pointer: Pointer, value: JsonValue, known: Known) -> Iterator[Part]:
+def _parts(value: JsonValue) -> Iterator[tuple[str | int, JsonValue]]:
     if is_object(value):
-        return known.members(pointer, value)
-    return known.items(pointer, value) if is_array(value) else iter(())
+        return iter(value.items())
+    return enumerate(value) if is_array(value) else iter(())

@@ -7,11 +7,10 @@ its type only. Nothing here looks into a text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final, Literal, TypeAlias
 
 from extractkit.fields import Mark
-from extractkit.paths import JsonObject, JsonValue, Pointer, join
+from extractkit.paths import JsonValue, join
 from extractkit.schema.convert import below
 from extractkit.schema.match import choose, is_unknown, json_types
 from extractkit.schema.nodes import (
@@ -27,12 +26,12 @@ from extractkit.schema.nodes import (
 )
 from extractkit.schema.plain import type_of
 
-__all__ = ["ClaimKind", "Known", "Leaf", "Part", "Plan", "Spot"]
+__all__ = ["Child", "ClaimKind", "Known", "Leaf", "Plan", "Spot"]
 
 ClaimKind: TypeAlias = Literal["text", "number", "date", "datetime", "time", "key", "exempt"]
 Leaf: TypeAlias = tuple[ClaimKind, Mark | None]
-Part: TypeAlias = "tuple[Pointer, str | None, JsonValue, Spot, bool]"
-"""Pointer, key if that is invented text, value, place, whether a type leaves it out."""
+Child: TypeAlias = "tuple[str, Spot, bool]"
+"""Last token of the pointer with its slash, place, whether a type leaves it out."""
 
 _FORMATS: Final[dict[str, ClaimKind]] = {
     "date": "date",
@@ -41,6 +40,8 @@ _FORMATS: Final[dict[str, ClaimKind]] = {
 }
 _MOST_KEPT: Final = 10_000
 """Places kept of one target: combinations of branches can be very many."""
+_MOST_ITEMS: Final = 1000
+"""Items of a list whose pointers are kept."""
 
 
 class Plan:
@@ -49,6 +50,7 @@ class Plan:
     Attributes:
         tree: The user's own nodes, not lowered.
         root: The outermost place.
+        top: What the document itself is the only part of.
     """
 
     def __init__(self, tree: SchemaTree) -> None:
@@ -56,6 +58,8 @@ class Plan:
         self._spots: dict[tuple[tuple[Node, ...], Mark | None], Spot] = {}
         self._known: dict[tuple[tuple[Node, ...], Mark | None, bool], Known] = {}
         self.root = self.spot((tree.root,), None)
+        self.top = Known(self, (), None, decimal=False)
+        self.top.children[""] = "", self.root, False
 
     def spot(self, nodes: tuple[Node, ...], mark: Mark | None) -> Spot:
         """Return the place of which `nodes` speak."""
@@ -149,17 +153,19 @@ class Known:
         nodes: They; none is a union, a reference or an allOf.
         mark: The user's mark on it or on the nearest container that has one.
         decimal: It is a decimal number in one of its spellings.
+        keys_claim: The keys of such an object are invented text, and claim too.
+        children: Those of its parts of which it is known already what is said of them.
     """
 
     __slots__ = (
-        "_children",
         "_dropped_items",
         "_items",
-        "_keys_claim",
         "_last_item",
         "_named",
         "_plan",
+        "children",
         "decimal",
+        "keys_claim",
         "mark",
         "nodes",
     )
@@ -171,43 +177,35 @@ class Known:
         self.nodes = nodes
         self.mark = mark
         self.decimal = decimal
-        self._children: dict[str, tuple[str, Spot, bool]] = {}
+        self.children: dict[str | int, Child] = {}
         self._items: dict[int, Spot] = {}
         self._named: frozenset[str] | None = None
-        self._keys_claim = self._do_keys_claim()
+        self.keys_claim = self._do_keys_claim()
         own = [len(node.prefix) for node in nodes if isinstance(node, ArrayNode)]
         self._last_item = max(own, default=0)  # from there on, all items are alike
         self._dropped_items = _drops(nodes, 0)
 
-    def members(self, pointer: Pointer, value: JsonObject) -> Iterator[Part]:
-        """Yield the members of an object that stands at `pointer`."""
-        children = self._children
-        keys_claim = self._keys_claim
-        for key, part in value.items():
-            suffix, spot, dropped = children.get(key) or self._child(key)
-            yield pointer + suffix, key if keys_claim else None, part, spot, dropped
-
-    def items(self, pointer: Pointer, value: list[JsonValue]) -> Iterator[Part]:
-        """Yield the items of a list that stands at `pointer`."""
-        last, dropped = self._last_item, self._dropped_items
-        for index, part in enumerate(value):
-            at = min(index, last)
+    def child(self, key: str | int) -> Child:
+        """Return what is said of the member with this key, or of the item at this position."""
+        if isinstance(key, int):
+            at = min(key, self._last_item)
             spot = self._items.get(at)
             if spot is None:
                 spot = self._items[at] = self._below(at)
-            yield f"{pointer}/{index}", None, part, spot, dropped
+            item = f"/{key}", spot, self._dropped_items
+            if key < _MOST_ITEMS:
+                self.children[key] = item
+            return item
+        member = join("", key), self._below(key), _drops(self.nodes, key)
+        if self._named is None:
+            self._named = _names(self.nodes)
+        if key in self._named:
+            self.children[key] = member
+        return member
 
     def _below(self, key: str | int) -> Spot:
         nodes = tuple(found for node in self.nodes if (found := below(node, key)) is not None)
         return self._plan.spot(nodes, self.mark)
-
-    def _child(self, key: str) -> tuple[str, Spot, bool]:
-        child = join("", key), self._below(key), _drops(self.nodes, key)
-        if self._named is None:
-            self._named = _names(self.nodes)
-        if key in self._named:
-            self._children[key] = child
-        return child
 
     def _do_keys_claim(self) -> bool:
         """Whether these are maps whose keys are free text, and nothing exempts them."""
