@@ -78,7 +78,7 @@ _SCHEMA: Final[dict[str, Any]] = {
     "required": ["id"],
 }
 
-_VALUES: Final[tuple[tuple[Any, ...], ...]] = (
+_VALUES: Any = (
     (
         {
             "number": "A-1",
@@ -99,7 +99,12 @@ _VALUES: Final[tuple[tuple[Any, ...], ...]] = (
         {"kind": "card", "owner": "東京 {[:,]} \t"},
     ),
     (
-        {"id": 12345678901234567890, "ratio": 0.1, "names": ["a", "b"], "any": [{}, [], None, {"a": [[]]}]},
+        {
+            "id": 12345678901234567890,
+            "ratio": 0.1,
+            "names": ["a", "b"],
+            "any": [{}, [], None, {"a": [[]]}],
+        },
         {"id": -0, "ratio": -1e-7, "names": [], "any": {"deep": [[[[[[1]]]]]]}},
     ),
     ([1.5, 2, -3e10], [0, 12345678901234567890.5]),
@@ -108,15 +113,18 @@ _TARGETS: Final[tuple[Any, ...]] = (Invoice, Card | Cash, _SCHEMA, list[Decimal]
 _DIALECTS: Final = ("json-schema", "openai-strict")
 
 _WRAPPERS: Final = (
-    "{}", "{}", "{}", "{}", "```json\n{}\n```", "Sure:\n{}\nDone.", "<think>so {{1}}</think>\n{}", "\ufeff{}",
-    "[{}, {}]",
+    "{}", "{}", "{}", "{}", "```json\n{}\n```", "Sure:\n{}\nDone.",
+    "<think>so {{1}}</think>\n{}", "\ufeff{}", "[{}, {}]",
 )  # fmt: skip
 _PIECES: Final = (
     *'{}[]:,"\\/-+.eE01 \n\t\r\x00\x1f\x7fé😀\ufeff\ud83c\u2028`<>\'#',
-    '"a":', ',"a":1', '"number"', "null", "true", "fals", "NaN", "-Infinity", "Infinity", "1e999", "-1e-400",
-    "0.1234567890123456789", "12345678901234567890", "01", "1.", ".5", "+1", "1e5", "-0", "-0.0", "1E+2", "\\u00e9",
-    "\\ud83c", "\\udf31", "\\ud83c\\udf31", "\\u0000", "\\u003a", "\\x", "\\\"", "//", "/* x */", "...", "```",
-    "```json\n", "<think>", "</think>", "[[", "]]", "{{", "}}", "[]", "{}", ", ", ",,", "'", "True", "None", "undefined",
+    '"a":', ',"a":1', '"number"', "null", "true", "fals",
+    "NaN", "-Infinity", "Infinity", "1e999", "-1e-400",
+    "0.1234567890123456789", "12345678901234567890",
+    "01", "1.", ".5", "+1", "1e5", "-0", "-0.0", "1E+2", "\\u00e9",
+    "\\ud83c", "\\udf31", "\\ud83c\\udf31", "\\u0000", "\\u003a", "\\x", "\\\"",
+    "//", "/* x */", "...", "```", "```json\n", "<think>", "</think>",
+    "[[", "]]", "{{", "}}", "[]", "{}", ", ", ",,", "'", "True", "None", "undefined",
     "[" * 201, "]" * 201, '{"a":' * 201, "9" * 30, "9" * 4301, "0." + "3" * 20,
 )  # fmt: skip
 
@@ -149,12 +157,11 @@ def _seeds() -> tuple[tuple[str, int], ...]:
     for index, compiled in enumerate(targets()):
         for value in _VALUES[index // len(_DIALECTS)]:
             wire = compiled.lower(value)
-            for spelling in (
-                {"separators": (",", ":")},
-                {"indent": 2, "ensure_ascii": False},
-                {"ensure_ascii": False},
-            ):
-                made.append((json.dumps(wire, **spelling), index))
+            made += [
+                (json.dumps(wire, separators=(",", ":")), index),
+                (json.dumps(wire, indent=2, ensure_ascii=False), index),
+                (json.dumps(wire, ensure_ascii=False), index),
+            ]
     return tuple(made)
 
 
@@ -210,7 +217,8 @@ def _repeat(rng: random.Random, text: str) -> str:
 
 def _swap(rng: random.Random, text: str) -> str:
     one, other = sorted((_spot(rng, text), _spot(rng, text)))
-    return text[:one] + text[other : other + 1] + text[one + 1 : other] + text[one : one + 1] + text[other + 1 :]  # fmt: skip
+    swapped = text[other : other + 1] + text[one + 1 : other] + text[one : one + 1]
+    return text[:one] + swapped + text[other + 1 :]
 
 
 def _token(rng: random.Random, text: str) -> str:
@@ -230,5 +238,6 @@ def _requote(rng: random.Random, text: str) -> str:
 
 
 _MUTATIONS: Final[tuple[Callable[[random.Random, str], str], ...]] = (
-    _insert, _insert, _replace, _replace, _drop, _drop, _cut, _repeat, _swap, _token, _token, _token, _requote,
+    _insert, _insert, _replace, _replace, _drop, _drop, _cut, _repeat, _swap,
+    _token, _token, _token, _requote,
 )  # fmt: skip

@@ -19,8 +19,8 @@ from extractkit.parsing import MAX_DEPTH, MAX_DIGITS
 __all__ = ["BEYOND_JITER", "BeyondLimitError", "reference", "second_opinion"]
 
 BEYOND_JITER = ("duplicate key", "beyond a double", "too deep")
-"""Reasons of `reference` for which jiter refuses nothing: it keeps the last of two equal keys, reads
-1e999 as infinity, and its own limit of depth is one more than ours."""
+"""Reasons of `reference` for which jiter refuses nothing: it keeps the last of two equal keys,
+reads 1e999 as infinity, and its own limit of depth is one more than ours."""
 
 
 class BeyondLimitError(ValueError):
