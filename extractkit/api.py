@@ -23,6 +23,7 @@ from extractkit.engine import (
     adrive,
     drive,
     extract_flow,
+    in_one_flight,
     verification_flow,
 )
 from extractkit.errors import UnsupportedError, UsageError
@@ -304,7 +305,8 @@ def verify_enforcement(
     One request asks for a plain sentence under a schema that admits none, with a random value
     that stands nowhere in the messages. What that proves is kept as long as this process lives,
     for each base URL, endpoint, model and mode; providers that ask the same go by it from then
-    on: proven, the schema is sent and relied on; exposed, the answer is asked for in words.
+    on: proven, the schema is sent and relied on; exposed, the answer is asked for in words. Who
+    asks the same while the request is under way is told what comes of it.
 
     Args:
         model: Who is asked, as for `extract`.
@@ -323,7 +325,7 @@ def verify_enforcement(
     known = None if refresh else _known(asked)
     if known is not None:
         return known
-    return _kept(drive(_verification(asked, provider, timeout_s), provider))
+    return drive(_verification(asked, provider, timeout_s, refresh=refresh), provider)
 
 
 async def averify_enforcement(
@@ -346,7 +348,7 @@ async def averify_enforcement(
     known = None if refresh else _known(asked)
     if known is not None:
         return known
-    return _kept(await adrive(_verification(asked, provider, timeout_s), provider))
+    return await adrive(_verification(asked, provider, timeout_s, refresh=refresh), provider)
 
 
 def _asked(provider: Provider, mode: Mode, timeout_s: float | None) -> Asked:
@@ -363,15 +365,27 @@ def _asked(provider: Provider, mode: Mode, timeout_s: float | None) -> Asked:
 
 
 def _verification(
-    asked: Asked, provider: Provider, timeout_s: float | None
+    asked: Asked, provider: Provider, timeout_s: float | None, *, refresh: bool
 ) -> Generator[Step, ModelResponse | None, Enforcement]:
-    today = datetime.datetime.now(datetime.UTC).date()
-    return verification_flow(
-        asked,
-        capabilities=provider.capabilities,
+    def flow(left_s: float | None) -> Generator[Step, ModelResponse | None, Enforcement]:
+        today = datetime.datetime.now(datetime.UTC).date()
+        found = yield from verification_flow(
+            asked,
+            capabilities=provider.capabilities,
+            clock=time.monotonic,
+            timeout_s=left_s,
+            date=today.isoformat(),
+        )
+        return _kept(found)
+
+    if not asked.base_url:
+        return flow(timeout_s)
+    return in_one_flight(
+        _key(asked),
+        flow,
+        known=lambda: None if refresh else _known(asked),
         clock=time.monotonic,
         timeout_s=timeout_s,
-        date=today.isoformat(),
     )
 
 

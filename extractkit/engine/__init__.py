@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator, Sequence
 from typing import TypeAlias, TypeVar
 
 from extractkit.engine.conclusion import Price
+from extractkit.engine.flights import in_one_flight
 from extractkit.engine.question import Question
 from extractkit.engine.run import Run
 from extractkit.engine.steps import Call, Step, Wait
@@ -37,6 +38,7 @@ __all__ = [
     "adrive",
     "drive",
     "extract_flow",
+    "in_one_flight",
     "verification_flow",
 ]
 
@@ -73,6 +75,8 @@ def drive(
     except StopIteration as done:
         result: R = done.value
         return result
+    finally:
+        flow.close()
 
 
 async def adrive(flow: Generator[Step, ModelResponse | None, R], provider: Provider) -> R:

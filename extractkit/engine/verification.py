@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
 from extractkit.engine.steps import Answer, Budget, Step, ask
-from extractkit.errors import ProviderError, UsageError
+from extractkit.errors import DeadlineExceededError, ProviderError, UsageError
 from extractkit.messages import (
     Capabilities,
     Constraint,
@@ -133,6 +133,12 @@ def verification_flow(
             raise
         is_refused = True
         found: _Verdict = (False, f"refused aloud: {error.message}")
+    except DeadlineExceededError as error:
+        raise DeadlineExceededError(
+            "no answer to judge by came in time; raise timeout_s: the first answer to a new "
+            "schema can take long",
+            timeout_s=timeout_s,
+        ) from error
     else:
         found = _verdict(response, asked.mode, nonce)
     return Enforcement(

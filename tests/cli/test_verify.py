@@ -149,3 +149,13 @@ def test_what_cannot_be_asked_is_a_usage_error(
     assert ran.code == 2
     assert told in ran.err
     assert ran.out == ""
+
+
+def test_a_server_that_takes_too_long_names_an_option_that_there_is(
+    run: Run, server: Loopback
+) -> None:
+    server.play(json_reply(chat.body(Answer(text=SENTENCE))).but(wait_s=1.0))
+    ran = verified(run, server, "--timeout", "0.3")
+    assert ran.code == 3
+    assert "raise --timeout" in ran.err
+    assert "--max-output-tokens" not in ran.err

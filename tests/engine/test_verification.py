@@ -250,8 +250,9 @@ def test_the_time_is_passed_on_and_its_end_is_raised() -> None:
     first = next(flow)
     assert isinstance(first, Call)
     assert first.timeout_s == 7.0
-    with pytest.raises(DeadlineExceededError):
-        flow.throw(DeadlineExceededError("over"))
+    with pytest.raises(DeadlineExceededError, match="raise timeout_s") as found:
+        flow.throw(DeadlineExceededError("over; lower Sampling(max_output_tokens=...)"))
+    assert "max_output_tokens" not in found.value.message
 
 
 class TestJsonMode:
