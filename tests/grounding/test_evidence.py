@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from extractkit.grounding import GroundingReport, locate
+from extractkit.grounding.evidence import Evidence
+from extractkit.results import Span
+from tests.grounding.asking import Claim
+
+TEXT = "Bolt 7 4.20\nNut 7 4.20\n"
+CLAIMS = (
+    Claim(pointer="/0/name", value="Bolt"),
+    Claim(pointer="/0/price", value="4.20", kind="number"),
+    Claim(pointer="/1/name", value="nut"),
+    Claim(pointer="/1/price", value="4.20", kind="number"),
+    Claim(pointer="/2/name", value="Washer"),
+)
+SPANS = {
+    "/0/name": Span(start=0, end=4),
+    "/0/price": Span(start=7, end=11),
+    "/1/name": Span(start=12, end=15, grade="normalised"),
+    "/1/price": Span(start=18, end=22),
+}
+
+
+def _report(text: str = TEXT) -> GroundingReport:
+    return locate(CLAIMS, text)
+
+
+def test_evidence_is_a_mapping_like_the_dictionary_that_it_stands_for() -> None:
+    evidence = _report().evidence
+    assert list(evidence) == list(SPANS)
+    assert evidence == SPANS
+    spans = dict(SPANS)
+    assert spans == _report().evidence
+    assert evidence != {}
+    assert (len(evidence), repr(_report().evidence)) == (4, repr(SPANS))
+    assert list(_report().evidence.keys()) == list(SPANS)
+    assert list(_report().evidence.values()) == list(SPANS.values())
+    assert list(_report().evidence.items()) == list(SPANS.items())
+    assert ("/0/name" in _report().evidence, "/2/name" in evidence) == (True, False)
+    assert (_report().evidence["/0/price"], evidence.get("/2/name")) == (SPANS["/0/price"], None)
+
+
+def test_evidence_is_pickled_and_copied_as_a_plain_dictionary() -> None:
+    for made in (pickle.loads(pickle.dumps(_report().evidence)), copy.deepcopy(_report().evidence)):
+        assert (type(made), made) == (dict, SPANS)
+    report = pickle.loads(pickle.dumps(_report()))
+    assert report == _report()
+    assert dict(report.evidence) == SPANS
+
+
+def test_findings_and_counts_are_there_before_anybody_looks_at_the_evidence() -> None:
+    report = _report()
+    assert [item.path for item in report.findings] == ["/2/name"]
+    assert (report.count.checked, report.count.failed) == (5, 1)
+
+
+@pytest.mark.parametrize("is_read", [False, True])
+def test_evidence_holds_no_source_text(is_read: bool) -> None:
+    text = f"{TEXT}that nobody needs to keep"
+    evidence = _report(text).evidence
+    if is_read:
+        assert evidence == SPANS
+    seen: set[int] = set()
+    pending: list[object] = [evidence]
+    while pending:
+        each = pending.pop()
+        if id(each) in seen or isinstance(each, type):
+            continue
+        seen.add(id(each))
+        pending += gc.get_referents(each)
+    assert id(text) not in seen
+
+
+def test_threads_that_look_first_at_once_see_the_same_spans() -> None:
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(50):
+            seen = list(pool.map(dict, [_report().evidence] * 8))
+            assert seen == [SPANS] * 8
+
+
+def test_whoever_looks_while_another_thread_chooses_sees_the_spans() -> None:
+    evidence = _report().evidence
+    assert isinstance(evidence, Evidence)
+    assert evidence.doubtful() == {}
+    assert evidence.doubtful() == {}
+    assert evidence == SPANS
+
+
+def test_the_evidence_of_a_long_text_is_the_same() -> None:
+    assert locate(CLAIMS, TEXT + " " * 20_000).evidence == SPANS
+
+
+def test_a_doubtful_choice_is_made_at_once_and_told() -> None:
+    report = locate([Claim(pointer="/part", value=4, kind="number")], "GPT-4 is a model")
+    assert [(item.path, item.code) for item in report.findings] == [("/part", "ambiguous_number")]
+    assert report.evidence == {"/part": Span(start=4, end=5, ambiguous=True)}
