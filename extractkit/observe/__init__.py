@@ -264,7 +264,7 @@ def priced(
     try:
         cost = price(provider, model, usage)
         return None if cost is None else Decimal(str(cost))
-    except Exception as error:  # noqa: BLE001  # the answer is worth more than its price
+    except Exception as error:  # noqa: BLE001  # a callback like an observer, and counted so
         _note_failure(price, error)
         return None
 

@@ -21,6 +21,7 @@ import httpx2
 import openai
 import pytest
 
+from extractkit import Strategy, extract
 from extractkit.errors import (
     AuthenticationError,
     ConnectError,
@@ -40,6 +41,7 @@ from extractkit.providers import (
     _verdicts,
 )
 from extractkit.providers._exchange import Budget
+from tests.providers.stage import Box
 from tests.server.answers import Answer
 from tests.server.endings import WHOLE, reply_of
 from tests.server.loopback import Loopback
@@ -156,9 +158,10 @@ def test_an_extra_that_would_replace_something_is_refused(server: Loopback) -> N
         nested.complete(ModelRequest(messages=ASKED.messages, json_mode=True))
 
 
-def test_enforcement_is_native_or_nothing() -> None:
-    with pytest.raises(UsageError, match="expected 'native' or None"):
-        Compatible("m", enforcement="mask")  # type: ignore[arg-type]
+@pytest.mark.parametrize("kind", ALL)
+def test_enforcement_is_native_or_nothing(kind: Any) -> None:
+    with pytest.raises(UsageError, match=rf"{kind.__name__}\(.*expected 'native' or None"):
+        kind("m", enforcement="mask")
 
 
 def test_a_compatible_server_must_be_somewhere(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,9 +265,7 @@ def test_a_password_in_the_address_is_shown_nowhere(server: Loopback) -> None:
 
 @pytest.mark.parametrize("kind", ALL)
 def test_a_provider_pickles_with_all_its_settings(kind: Any) -> None:
-    options: dict[str, Any] = {"streaming": True, "extra_body": {"a": 1}}
-    if kind is Compatible:
-        options["enforcement"] = "native"
+    options: dict[str, Any] = {"streaming": True, "extra_body": {"a": 1}, "enforcement": "native"}
     if kind is Anthropic:
         options["strict_tool"] = True
     provider = kind("m", base_url="http://x/v1", extra_headers={"x-team": "t"}, **options)
@@ -719,7 +720,49 @@ def test_a_compatible_server_is_believed_in_nothing_unless_the_caller_says_so() 
     assert "the caller says" in claimed.source
 
 
+@pytest.mark.parametrize(
+    ("kind", "options", "dialect"),
+    [
+        (OpenAIResponses, {}, "openai-strict"),
+        (OpenAIChat, {}, "openai-strict"),
+        (Anthropic, {}, "anthropic"),
+        (Anthropic, {"strict_tool": True}, "anthropic-tool"),
+    ],
+)
+def test_a_proxy_before_a_provider_is_believed_where_the_caller_says_so(
+    kind: Any, options: dict[str, Any], dialect: str
+) -> None:
+    proxy = {"base_url": "http://proxy.example/v1", **options}
+    assert kind("m", **proxy).capabilities.enforcement is None
+    claimed = kind("m", enforcement="native", **proxy)
+    assert claimed.capabilities.enforcement == "native"
+    assert claimed.capabilities.dialect == dialect
+    assert "the caller says" in claimed.capabilities.source
+    _verdicts.record(claimed.base_url, claimed.endpoint, "m", "native", NO)
+    assert claimed.capabilities.enforcement is None, "what was seen counts more"
+    _verdicts.record(claimed.base_url, claimed.endpoint, "m", "native", YES)
+    assert kind("m", **proxy).capabilities.dialect == dialect
+
+
+def test_the_schema_is_sent_to_a_client_of_somebody_elses_that_is_believed(
+    server: Loopback,
+) -> None:
+    server.play(reply_of(Answer(text=WHOLE), "chat", "plain"))
+    with openai.OpenAI(api_key=KEY, base_url=server.openai_url) as client:
+        provider = OpenAIChat("m", client=client, enforcement="native")
+        result = extract(Box, "x", model=provider)
+    assert result.strategy is Strategy.NATIVE
+    assert server.requests[0].body["response_format"]["type"] == "json_schema"
+
+
 # Anthropic's second way
+
+
+@pytest.mark.parametrize("model", ["claude-fable-5-1", "claude-mythos-5-1-20261101"])
+def test_a_tool_is_not_forced_on_a_model_that_refuses_that(model: str) -> None:
+    with pytest.raises(UnsupportedError, match=r"forced tool choice is refused.*leave strict_tool"):
+        Anthropic(model, strict_tool=True)
+    assert Anthropic(model).capabilities.dialect == "anthropic"
 
 
 def test_a_strict_tool_is_sent_where_it_is_wanted(server: Loopback) -> None:

@@ -14,7 +14,7 @@ from extractkit.providers import Anthropic, Compatible, OpenAIChat, OpenAIRespon
 from tests.server import chat, messages, responses
 from tests.server.answers import Answer
 from tests.server.loopback import Loopback
-from tests.server.script import Recorded, Reply, json_reply
+from tests.server.script import Recorded, Reply, error_reply, json_reply
 
 pytestmark = pytest.mark.usefixtures("no_verdicts")
 
@@ -96,6 +96,23 @@ def test_a_server_that_was_exposed_is_asked_in_words_and_the_result_says_why(
     proven = _verdicts.Verdict(enforced=True, date="2026-11-30")
     _verdicts.record(door.base_url, door.endpoint, "small", "native", proven)
     assert door.capabilities.dialect == dialect
+    door.close()
+
+
+@pytest.mark.parametrize("mode", ["native", "json_mode"])
+def test_a_server_that_refuses_aloud_is_not_said_to_ignore(server: Loopback, mode: Any) -> None:
+    said = "response_format is not supported"
+    server.play(
+        error_reply(400, code="unsupported_parameter", param="response_format", message=said)
+    )
+    door = Compatible("small", base_url=server.openai_url)
+    found = verify_enforcement(door, mode=mode)
+    assert (found.enforced, found.refused) == (False, True)
+    server.play(json_reply(chat.body(Answer(text='{"name": "Oslo"}'))))
+    reason = extracted(door).strategy_reason
+    what = "the schema" if mode == "native" else "that wish"
+    assert f"found on {found.date} that the server refuses {what}" in reason
+    assert "ignores" not in reason
     door.close()
 
 
