@@ -1,0 +1,134 @@
+"""One map per field, and one for all fields that have too few pairs.
+
+Neighbours: `_maps` and `_isotonic` fit single maps. A field is a place of the user's model: all
+elements of a list are one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Final
+
+from extractkit.calibration._isotonic import IsotonicCalibration
+from extractkit.calibration._maps import Calibration, PlattScaling, TemperatureScaling
+from extractkit.calibration._pairs import Pairs, checked_pairs
+from extractkit.calibration._record import read_record, write_record
+from extractkit.errors import UsageError
+from extractkit.paths import JsonObject, Pointer, is_object, split
+from extractkit.paths import join as join_pointer
+from extractkit.results import Confidence
+
+__all__ = ["FieldCalibration", "field_of"]
+
+_KINDS: Final[Mapping[str, type[Calibration]]] = {
+    TemperatureScaling.kind: TemperatureScaling,
+    PlattScaling.kind: PlattScaling,
+    IsotonicCalibration.kind: IsotonicCalibration,
+}
+
+
+def field_of(pointer: Pointer) -> str:
+    """Return the field that a leaf belongs to: its pointer with "*" for each number."""
+    if not any(letter.isdigit() for letter in pointer):
+        return pointer
+    tokens = ("*" if token.isdecimal() else token for token in split(pointer))
+    return join_pointer("", *tokens)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldCalibration:
+    """Maps by field, with a pooled one for the others.
+
+    Attributes:
+        pooled: Fitted on the pairs of all fields.
+        fields: Those of fields that had enough pairs of their own.
+    """
+
+    kind: ClassVar[str] = "fields"
+
+    pooled: Calibration
+    fields: Mapping[str, Calibration] = field(default_factory=dict[str, Calibration])
+
+    @classmethod
+    def fit(
+        cls,
+        method: type[Calibration],
+        answers: Iterable[tuple[Pointer, float, bool]],
+        *,
+        least: int = 100,
+    ) -> FieldCalibration:
+        """Return maps fitted on held-out answers.
+
+        Confidences of choices and of sequences are not comparable: fit the two apart.
+
+        Args:
+            method: TemperatureScaling, PlattScaling or IsotonicCalibration.
+            answers: (pointer of the leaf, confidence, whether it was right).
+            least: Fields with fewer pairs are left to the pooled map, at least 1.
+
+        Raises:
+            UsageError: If there are no answers, or `least` is below 1.
+        """
+        if least < 1:
+            raise UsageError(f"least={least}: expected at least 1")
+        by_field: dict[str, Pairs] = {}
+        for pointer, confidence, outcome in answers:
+            by_field.setdefault(field_of(pointer), []).append((confidence, outcome))
+        fitted = {
+            name: _fitted(method, pairs) for name, pairs in by_field.items() if len(pairs) >= least
+        }
+        everything = [pair for pairs in by_field.values() for pair in pairs]
+        checked_pairs((value for value, _ in everything), (outcome for _, outcome in everything))
+        return cls(pooled=_fitted(method, everything), fields=fitted)
+
+    def apply(self, pointer: Pointer, confidence: float) -> float:
+        """Return the probability that the leaf at `pointer` is right.
+
+        Raises:
+            UsageError: If `confidence` is no number in [0, 1].
+        """
+        return self.fields.get(field_of(pointer), self.pooled).apply(confidence)
+
+    def apply_all(self, confidences: Mapping[Pointer, Confidence]) -> dict[Pointer, float]:
+        """Return the probability of being right of every leaf that has a confidence."""
+        return {
+            pointer: self.apply(pointer, confidence.probability)
+            for pointer, confidence in confidences.items()
+            if confidence.probability is not None
+        }
+
+    def to_json(self) -> str:
+        """Return the maps as JSON."""
+        return write_record(
+            self.kind,
+            pooled=json.loads(self.pooled.to_json()),
+            fields={name: json.loads(found.to_json()) for name, found in self.fields.items()},
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> FieldCalibration:
+        """Return the maps that `to_json` wrote.
+
+        Raises:
+            UsageError: If it did not write this text.
+        """
+        record = read_record(text, cls.kind, "pooled", "fields")
+        fields: JsonObject = record["fields"]
+        return cls(
+            pooled=_loaded(record["pooled"]),
+            fields={name: _loaded(found) for name, found in fields.items()},
+        )
+
+
+def _fitted(method: type[Calibration], pairs: Pairs) -> Calibration:
+    return method.fit([value for value, _ in pairs], [outcome for _, outcome in pairs])
+
+
+def _loaded(record: object) -> Calibration:
+    kind = record.get("kind") if is_object(record) else None
+    method = _KINDS.get(str(kind))
+    if method is None:
+        raise UsageError(f"found a map of kind {kind!r}; expected one of {', '.join(_KINDS)}")
+    return method.from_json(json.dumps(record))
