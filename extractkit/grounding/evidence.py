@@ -26,8 +26,9 @@ class Evidence(Mapping[Pointer, Span]):
     """Spans by pointer, chosen at the first look at them.
 
     Holds the places and the line breaks until then, never the text. Compares, prints, copies and
-    pickles as the plain dictionary that it stands for. Safe between threads: whoever looks first
-    makes the same spans.
+    pickles as the plain dictionary that it stands for; for what takes no mapping but a dictionary
+    (Pydantic's serializers, `json`), `dict(evidence)` makes it. Safe between threads: whoever looks
+    first makes the same spans.
     """
 
     __slots__ = ("_pending", "_spans")

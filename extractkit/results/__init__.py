@@ -384,9 +384,9 @@ class ExtractionResult(Generic[T]):
             UsageError: If the value has something that JSON cannot say.
         """
         try:
-            record: dict[str, Any] = _adapter().dump_python(
-                dataclasses.replace(self, value=None), mode="json"
-            )
+            # Pydantic writes dictionaries, and no other mappings.
+            plain = dataclasses.replace(self, value=None, evidence=dict(self.evidence))
+            record: dict[str, Any] = _adapter().dump_python(plain, mode="json")
             record["value"] = pydantic_core.to_jsonable_python(self.value, fallback=str)
             return json.dumps(record, ensure_ascii=False, indent=indent, allow_nan=False)
         except (ValueError, RecursionError) as exc:
