@@ -31,8 +31,9 @@ from extractkit.providers._arguments import (
     shown,
     url_in,
 )
-from extractkit.providers._clients import OwnClients, Sdk, Target, check_client, is_async
+from extractkit.providers._clients import OwnClients, Target
 from extractkit.providers._exchange import UNASKED, Budget, Exchange
+from extractkit.providers._sdk import Sdk, check_client, is_async
 from extractkit.providers._transport import arun, run
 from extractkit.providers._wire import HttpRequest, Wire
 from extractkit.providers.capabilities import Api, capabilities_of

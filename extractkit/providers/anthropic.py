@@ -24,8 +24,8 @@ from extractkit.providers._anthropic_answer import (
     usage_of,
 )
 from extractkit.providers._anthropic_stream import Decoder
-from extractkit.providers._clients import ANTHROPIC_SDK
 from extractkit.providers._hosted import Hosted, Service, Settings
+from extractkit.providers._sdk import ANTHROPIC_SDK
 from extractkit.providers._wire import HttpRequest, Wire, malformed
 from extractkit.providers.capabilities import unforced_tool
 

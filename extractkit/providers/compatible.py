@@ -12,8 +12,9 @@ from typing import Any, Literal
 
 from extractkit.errors import UsageError
 from extractkit.providers._arguments import url_in
-from extractkit.providers._clients import OPENAI_SDK, OwnClients, Target
+from extractkit.providers._clients import OwnClients, Target
 from extractkit.providers._hosted import Hosted, Service
+from extractkit.providers._sdk import OPENAI_SDK
 from extractkit.providers.openai_chat import COMPATIBLE_WIRE
 
 __all__ = ["Compatible"]

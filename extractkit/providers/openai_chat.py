@@ -13,7 +13,6 @@ from typing import Any, Final
 from extractkit.messages import ModelRequest, ModelResponse, StopReason, Usage
 from extractkit.paths import JsonObject, JsonValue, is_array, is_object
 from extractkit.providers._chat_calls import CallAssembler
-from extractkit.providers._clients import OPENAI_SDK
 from extractkit.providers._hosted import Hosted, Service
 from extractkit.providers._openai import (
     CUT,
@@ -30,6 +29,7 @@ from extractkit.providers._openai import (
     require_sampling,
     withheld,
 )
+from extractkit.providers._sdk import OPENAI_SDK
 from extractkit.providers._wire import HttpRequest, ServerEvent, Wire, malformed
 
 __all__ = [

@@ -13,7 +13,6 @@ from typing import Any, Final
 from extractkit.errors import ProviderError
 from extractkit.messages import ModelRequest, ModelResponse, RawToolCall, StopReason
 from extractkit.paths import JsonObject, JsonValue, is_object
-from extractkit.providers._clients import OPENAI_SDK
 from extractkit.providers._hosted import Hosted, Service
 from extractkit.providers._openai import (
     CUT,
@@ -31,6 +30,7 @@ from extractkit.providers._openai import (
     require_sampling,
     withheld,
 )
+from extractkit.providers._sdk import OPENAI_SDK
 from extractkit.providers._wire import HttpRequest, ServerEvent, Wire, malformed
 
 __all__ = ["WIRE", "Decoder", "OpenAIResponses", "decode", "encode"]

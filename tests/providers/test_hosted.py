@@ -38,6 +38,7 @@ from extractkit.providers import (
     OpenAIChat,
     OpenAIResponses,
     _clients,
+    _sdk,
     _verdicts,
 )
 from extractkit.providers._exchange import Budget
@@ -189,7 +190,8 @@ def test_a_compatible_server_must_be_somewhere(monkeypatch: pytest.MonkeyPatch) 
 def test_no_key_is_said_before_an_sdk_is_loaded(
     kind: Any, variable: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_clients, "load", None)
+    for module in (_clients, _sdk):
+        monkeypatch.setattr(module, "load", None)
     with pytest.raises(AuthenticationError, match=f"set {variable}"):
         kind("m").complete(ASKED)
     with pytest.raises(AuthenticationError, match=f"set {variable}"):
@@ -327,7 +329,7 @@ def _clients_of_every_kind() -> list[tuple[Any, Any]]:
 def test_every_client_of_the_family_is_taken_and_is_the_provider_itself() -> None:
     for kind, client in _clients_of_every_kind():
         provider = kind("m", client=client)
-        assert _clients.is_async(client) is type(client).__name__.startswith("Async")
+        assert _sdk.is_async(client) is type(client).__name__.startswith("Async")
         if kind is not Compatible:
             assert provider.capabilities.enforcement == "native", client
 
@@ -429,7 +431,7 @@ def test_an_sdk_whose_own_needs_are_missing_says_that(monkeypatch: pytest.Monkey
     def fail(_: str) -> Any:
         raise ModuleNotFoundError("No module named 'httpx2'", name="httpx2")
 
-    monkeypatch.setattr(_clients.importlib, "import_module", fail)
+    monkeypatch.setattr(_sdk.importlib, "import_module", fail)
     with pytest.raises(ModuleNotFoundError, match="httpx2"):
         OpenAIChat("m", api_key=KEY).complete(ASKED)
 
@@ -499,12 +501,12 @@ def test_an_sdk_that_loads_slowly_ends_at_the_deadline(
 ) -> None:
     may_go_on = threading.Event()
     monkeypatch.delitem(sys.modules, "openai")
-    monkeypatch.setattr(_clients, "_loads", {})
+    monkeypatch.setattr(_sdk, "_loads", {})
 
     def load(_: object) -> bool:
         return may_go_on.wait(10)
 
-    monkeypatch.setattr(_clients, "load", load)
+    monkeypatch.setattr(_sdk, "load", load)
     provider = _chat(server)
     for _ in range(2):
         began = time.monotonic()
@@ -515,8 +517,8 @@ def test_an_sdk_that_loads_slowly_ends_at_the_deadline(
                 asyncio.run(provider.acomplete(ASKED, timeout_s=0.2))
         assert time.monotonic() - began < 0.6
     may_go_on.set()
-    _clients._loads["openai"].join()
-    assert len(_clients._loads) == 1
+    _sdk._loads["openai"].join()
+    assert len(_sdk._loads) == 1
     assert not server.requests
 
 
