@@ -224,11 +224,11 @@ def _parts(node: Node, token: str) -> Iterator[Node]:
     if isinstance(node, AnyNode):
         yield node
     elif isinstance(node, ArrayNode):
+        is_open = node.max_items is None or node.max_items > len(node.prefix)
         if token == _STAR:
-            yield from (*node.prefix, node.items)
-        elif token.isdecimal():
-            found = below(node, int(token))
-            yield from () if found is None else (found,)
+            yield from (*node.prefix, *([node.items] if is_open else []))
+        elif token.isdecimal() and (node.max_items is None or int(token) < node.max_items):
+            yield from (found for found in (below(node, int(token)),) if found is not None)
     elif isinstance(node, ObjectNode):
         yield from _members(node, token)
 
@@ -242,5 +242,4 @@ def _members(node: ObjectNode, token: str) -> Iterator[Node]:
     is_declared = any(prop.name == token for prop in node.properties)
     # An object that declares some fields and says nothing of others is no map.
     if is_declared or node.patterns or node.extra_stated or not node.properties:
-        found = below(node, token)
-        yield from () if found is None else (found,)
+        yield from (found for found in (below(node, token),) if found is not None)

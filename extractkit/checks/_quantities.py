@@ -15,7 +15,7 @@ from extractkit.paths import JsonValue
 
 __all__ = ["Quantity", "bound", "number", "quantity"]
 
-_FARTHEST: Final = 1000
+_FARTHEST: Final = 400
 """Digits before or after the point beyond which nothing is added: a sum could fill the memory."""
 
 

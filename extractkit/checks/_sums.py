@@ -98,6 +98,6 @@ def _sum(parts: Sequence[Place], to: Place, what: str, limit: Decimal) -> Iterat
     stated = number(to.value) or _ZERO
     apart = _EXACT.subtract(added, stated).copy_abs()
     if apart > limit:
-        said = f"{what} add up to {added:f}, {to.pointer} says {stated:f}: {apart:f} apart"
+        both = f"the values at {what} add up to {added:f}, but {to.pointer} says {stated:f}"
         allowed = f", at most {limit:f} is allowed" if limit else ""
-        yield Said(path=to.pointer, message=f"{said}{allowed}", code="sum")
+        yield Said(path=to.pointer, message=f"{both}: {apart:f} apart{allowed}", code="sum")

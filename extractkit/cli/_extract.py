@@ -1,6 +1,7 @@
 """`extractkit extract`: one text, one target, one result.
 
-Neighbours: `_arguments` and `_targets` read what is given, `api` extracts, `_render` shows.
+Neighbours: `_arguments` and `_targets` read what is given, `api` extracts, `_render` shows,
+`report` makes the page.
 """
 
 from __future__ import annotations
@@ -8,10 +9,11 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from pathlib import Path
 from typing import Any
 
 from extractkit.cli import _arguments, _output, _targets
-from extractkit.cli._lines import say
+from extractkit.cli._lines import UnwritableError, say
 from extractkit.errors import UsageError
 
 __all__ = ["COMMAND"]
@@ -19,7 +21,8 @@ __all__ = ["COMMAND"]
 _EXAMPLE = """\
 extractkit extract my.models:Invoice invoice.txt
 pdftotext invoice.pdf - | extractkit extract my.models:Invoice - --json
-extractkit extract --schema invoice.schema.json invoice.txt"""
+extractkit extract --schema invoice.schema.json invoice.txt
+extractkit extract my.models:Invoice invoice.txt --html invoice.html"""
 
 _EMBEDDED = (
     "answered by the embedded SmolLM2-135M-Instruct, a small demonstration model; choose another "
@@ -43,6 +46,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-source", action="store_true", help="do not print the text with the found values"
     )
+    parser.add_argument(
+        "--html",
+        metavar="FILE",
+        help="also write a page that shows the text with the found values marked",
+    )
     _arguments.add_model_arguments(parser, timeout_s=120)
     parser.add_argument("--seed", type=int, metavar="N", help="start of the random generator")
 
@@ -50,6 +58,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     target, source = _target_and_source(arguments)
     text = _arguments.read_text(source)
+    if arguments.html is not None:
+        _require_writable(Path(arguments.html))
     from extractkit.api import Extractor
     from extractkit.providers import Local
 
@@ -77,7 +87,33 @@ def _run(arguments: argparse.Namespace) -> int:
             facts=_render.time_facts(times, result),
             source=not arguments.no_source,
         )
+    if arguments.html is not None:
+        from extractkit.report import to_html
+
+        title = f"{Path(source).name}: {result.provenance.model}" if source != "-" else "Extraction"
+        _write(Path(arguments.html), to_html(result, text, title=title))
     return 0 if result.ok else 1
+
+
+def _require_writable(path: Path) -> None:
+    """Return if a file can be written there; before the model is asked, not after.
+
+    Raises:
+        UsageError: If not.
+    """
+    if path.is_dir():
+        raise UsageError(f"--html {path}: that is a folder; name a file")
+    if not path.parent.is_dir():
+        raise UsageError(f"--html {path}: there is no folder {path.parent}; make it first")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise UsageError(f"--html {path}: it cannot be written; name another file")
+
+
+def _write(path: Path, page: str) -> None:
+    try:
+        path.write_text(page, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise UnwritableError(f"--html {path}: {error.strerror or error}") from error
 
 
 def _target_and_source(arguments: argparse.Namespace) -> tuple[Any, str]:

@@ -16,7 +16,7 @@ __all__ = ["UnwritableError", "say", "silence", "stream", "tell", "writing"]
 
 
 class UnwritableError(Exception):
-    """Standard output is closed or full."""
+    """Standard output is closed or full, or a file cannot be written."""
 
 
 def stream(name: Literal["stdin", "stdout", "stderr"]) -> TextIO | None:

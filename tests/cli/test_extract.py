@@ -55,6 +55,66 @@ def test_raw_keeps_the_response(run: Run, script: Script, folder: Path) -> None:
     assert json.loads(ran.out)["raw"]["text"] == _OSLO
 
 
+def test_a_page_is_written_beside_the_result(run: Run, script: Script, folder: Path) -> None:
+    script(_OSLO)
+    ran = run("extract", "shop.models:City", "text.txt", "--json", "--html", "page.html")
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert ran.code == 0
+    assert json.loads(ran.out)["value"]["name"] == "Oslo"
+    assert "<h1>text.txt: scripted</h1>" in page
+    assert '<span id="place-1"></span>Oslo</a>' in page
+
+
+def test_a_page_is_written_where_there_is_no_value_too(
+    run: Run, script: Script, folder: Path
+) -> None:
+    script('{"name": 3}', '{"name": 3}')
+    assert run("extract", "shop.models:City", "text.txt", "--html", "page.html").code == 1
+    assert "expected string, found the number 3" in (folder / "page.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("goal", "why"),
+    [("shop", "that is a folder"), ("nowhere/page.html", "there is no folder nowhere")],
+)
+def test_a_page_that_cannot_be_written_ends_the_command_before_the_model_is_asked(
+    goal: str, why: str, run: Run, script: Script, folder: Path
+) -> None:
+    provider = script(_OSLO)
+    ran = run("extract", "shop.models:City", "text.txt", "--html", goal)
+    assert ran.code == 2
+    assert why in ran.err
+    assert provider.requests == []
+
+
+def _denied(*_: object) -> bool:
+    return False
+
+
+def test_a_page_without_permission_is_refused_before_the_model_is_asked(
+    run: Run, script: Script, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider = script(_OSLO)
+    monkeypatch.setattr("os.access", _denied)
+    ran = run("extract", "shop.models:City", "text.txt", "--html", "page.html")
+    assert (ran.code, provider.requests) == (2, [])
+    assert "cannot be written" in ran.err
+
+
+def test_a_disk_that_is_full_loses_the_page_but_not_the_result(
+    run: Run, script: Script, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    script(_OSLO)
+    monkeypatch.setattr("pathlib.Path.write_text", full)
+    ran = run("extract", "shop.models:City", "text.txt", "--json", "--html", "page.html")
+    assert ran.code == 3
+    assert "--html page.html: No space left on device" in ran.err
+    assert json.loads(ran.out)["value"]["name"] == "Oslo"
+
+
 def test_options_may_stand_between_the_arguments(run: Run, script: Script, folder: Path) -> None:
     script(_OSLO)
     ran = run("extract", "shop.models:City", "--json", "text.txt")

@@ -1,0 +1,69 @@
+"""Results as one self-contained HTML file: no script, no network, every text escaped.
+
+    _elements   escaped elements and the page around them
+    _style      the style sheet
+    _source     the source with its values marked
+    _values     the values with their places and findings, and how the answer came about
+
+Neighbours: `results` says what is shown, `cli` writes the file. This room asks nobody and judges
+nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from extractkit.errors import UsageError
+from extractkit.report._elements import element, page
+from extractkit.report._source import legend, marked_source
+from extractkit.report._values import asked, ending, found_values, general_findings, value_rows
+from extractkit.results import ExtractionResult
+
+__all__ = ["to_html"]
+
+
+def to_html(result: ExtractionResult[Any], text: str, *, title: str = "Extraction") -> str:
+    """Return a page that shows `result` beside its source, with every found value marked.
+
+    Hovering over a marked value, or reaching it with the keyboard, shows its path, value, match
+    grade and level; following it leads to its row among the values, and back. What was not found
+    and every finding stand beside. The file needs nothing but itself, loads nothing and runs no
+    script. NUL and halves of surrogate pairs, which no page can hold, are shown as ␀ and �.
+
+    Args:
+        result: Any result, with a value or without.
+        text: The text that it was made from.
+        title: The heading of the page.
+
+    Raises:
+        UsageError: If evidence lies outside of `text`, which then is another one.
+    """
+    end = max((span.end for span in result.evidence.values()), default=0)
+    if end > len(text):
+        raise UsageError(
+            f"the evidence reaches to character {end}, the text has {len(text)}: expected the text "
+            "that the result was made from"
+        )
+    values = found_values(result)
+    body = [
+        element("header", element("h1", title), ending(result)),
+        element(
+            "main",
+            element(
+                "section",
+                element("h2", "Source"),
+                marked_source(text, values),
+                legend(values),
+                {"class": "source"},
+            ),
+            element(
+                "section",
+                element("h2", "Values"),
+                value_rows(result, values, text),
+                *general_findings(result),
+                {"class": "values"},
+            ),
+        ),
+        element("footer", element("h2", "How it was asked"), asked(result)),
+    ]
+    return page(title, body)

@@ -1,0 +1,78 @@
+"""HTML elements whose texts are escaped by construction, and the page around them.
+
+A plain string is text, always; only what `element` made is markup. Neighbours: all parts of the
+report are made of this.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeAlias
+
+from extractkit.report._style import STYLE
+
+__all__ = ["Child", "Markup", "element", "page"]
+
+
+class Markup(str):
+    """HTML that `element` made; nothing else makes it."""
+
+    __slots__ = ()
+
+
+Child: TypeAlias = "str | Mapping[str, str]"
+"""Text, markup, or the attributes of the element."""
+
+# What no page can hold, and what its reader would change: it turns a carriage return into a new
+# line unless that is written as a reference.
+_UNHOLDABLE: Final = {0: "\u2400", **dict.fromkeys(range(0xD800, 0xE000), "\ufffd")}
+_VOID: Final = frozenset({"br", "meta"})
+
+
+def element(name: str, *children: Child) -> Markup:
+    """Return an element.
+
+    Args:
+        name: Its name, in the words of this package, never of a caller.
+        children: Texts, which are escaped, elements, and mappings of attributes.
+    """
+    attributes = "".join(
+        f' {key}="{_escaped(value)}"'
+        for child in children
+        if isinstance(child, Mapping)
+        for key, value in child.items()
+    )
+    if name in _VOID:
+        return Markup(f"<{name}{attributes}>")
+    # The first new line of a pre is left out by whoever reads it.
+    first = "\n" if name == "pre" else ""
+    inner = "".join(
+        child if isinstance(child, Markup) else _escaped(child)
+        for child in children
+        if isinstance(child, str)
+    )
+    return Markup(f"<{name}{attributes}>{first}{inner}</{name}>")
+
+
+def _escaped(text: str) -> str:
+    return html.escape(text.translate(_UNHOLDABLE)).replace("\r", "&#13;")
+
+
+def page(title: str, body: Sequence[Markup]) -> str:
+    """Return a whole page. Its policy allows its own style sheet, by digest, and nothing else."""
+    digest = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    head = element(
+        "head",
+        element("meta", {"charset": "utf-8"}),
+        element("meta", {"http-equiv": "Content-Security-Policy", "content": policy}),
+        element("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}),
+        element("meta", {"name": "color-scheme", "content": "light dark"}),
+        element("meta", {"name": "referrer", "content": "no-referrer"}),
+        element("title", title),
+        Markup(f"<style>{STYLE}</style>"),
+    )
+    return f"<!doctype html>\n{element('html', {'lang': 'en'}, head, element('body', *body))}\n"
