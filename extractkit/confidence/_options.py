@@ -17,11 +17,10 @@ from extractkit.schema.convert import below
 from extractkit.schema.match import accepts, is_unknown, json_types
 from extractkit.schema.nodes import (
     AllOfNode,
-    ArrayNode,
+    AnyNode,
     ChoiceNode,
     NeverNode,
     Node,
-    ObjectNode,
     RefNode,
     SchemaTree,
     UnionNode,
@@ -79,7 +78,7 @@ class Plan:
         """Return the place under `key` where one of `nodes` holds for the container."""
         found = self._below.get((nodes, key))
         if found is None:
-            inner = tuple(part for node in nodes if (part := below(node, key)) is not None)
+            inner = tuple(_below(node, key, self.tree) for node in nodes)
             absent = isinstance(key, str) and any(_drops_null(node, key) for node in nodes)
             found = self.spot(inner, absent=absent)
             if len(self._below) < _MOST_KEPT:
@@ -89,9 +88,7 @@ class Plan:
     def narrowed(self, nodes: tuple[Node, ...], key: str, value: JsonValue) -> tuple[Node, ...]:
         """Return which of `nodes` can still hold for a container with `value` under `key`."""
         left = tuple(
-            node
-            for node in nodes
-            if (part := below(node, key)) is not None and accepts(part, value, self.tree, 1)
+            node for node in nodes if accepts(_below(node, key, self.tree), value, self.tree, 1)
         )
         return left or nodes
 
@@ -101,8 +98,8 @@ class Spot:
 
     Attributes:
         source: What speaks of it.
-        objects: The same without references and unions, as far as it speaks of objects.
-        lists: As far as it speaks of lists.
+        objects: What of that may hold for an object, without references and unions.
+        lists: What may hold for a list.
         options: What could stand there, all different.
         menu: The same, sorted.
     """
@@ -111,9 +108,9 @@ class Spot:
 
     def __init__(self, tree: SchemaTree, nodes: tuple[Node, ...], *, absent: bool) -> None:
         self.source = nodes
-        flat = tuple(_flat(nodes, tree))
-        self.objects = tuple(node for node in flat if isinstance(node, ObjectNode))
-        self.lists = tuple(node for node in flat if isinstance(node, ArrayNode))
+        flat = tuple(_flat(nodes, tree)) or (AnyNode(),)
+        self.objects = tuple(node for node in flat if "object" in json_types(node, tree))
+        self.lists = tuple(node for node in flat if "array" in json_types(node, tree))
         exact, open_types = _sorted_out(flat, tree, absent=absent)
         options: list[Option] = []
         self._exact: dict[str, int] = {}
@@ -140,6 +137,17 @@ class Spot:
         if found is None:
             return self._open.get(type_of(value))
         return self._known.setdefault((kind, value), found)
+
+
+def _below(node: Node, key: str | int, tree: SchemaTree) -> Node:
+    """Return what speaks of one key or position of `node`; where nothing does, it may be any."""
+    if isinstance(node, AllOfNode):
+        parts = [_below(tree.resolve(part), key, tree) for part in node.parts]
+        telling = tuple(part for part in parts if not isinstance(part, AnyNode))
+        if len(telling) > 1:
+            return AllOfNode(parts=telling)
+        return telling[0] if telling else AnyNode()
+    return below(node, key) or AnyNode()
 
 
 def json_text(value: JsonValue) -> str:

@@ -26,6 +26,9 @@ _EMPTY: Final = re.compile(rb"\[\s*\]|\{\s*\}")
 _OPENING: Final = re.compile(rb"[\s\[{]*\Z")
 
 
+_ANY_LIST: Final = ArrayNode()
+
+
 class ValueFound(NamedTuple):
     """A value in the answer.
 
@@ -160,7 +163,7 @@ class _Walk:
     def _list(self, spot: Spot, value: list[JsonValue], pointer: Pointer) -> None:
         nodes = spot.lists
         chosen = self._chosen(spot, nodes, value)
-        prefix = max((len(node.prefix) for node in nodes), default=0)
+        prefix = max((len(node.prefix) for node in nodes if isinstance(node, ArrayNode)), default=0)
         stops: list[int] = []
         for index, item in enumerate(value):
             stops.append(self._next(self.position))
@@ -178,9 +181,9 @@ class _Walk:
     def _note_list(
         self, node: Node | None, pointer: Pointer, length: int, stops: tuple[int, ...]
     ) -> None:
-        if isinstance(node, ArrayNode):
-            found = ListFound(pointer, node, length, stops, _stands_for(node))
-            self.found.lists.append(found)
+        known = node if isinstance(node, ArrayNode) else _ANY_LIST
+        found = ListFound(pointer, known, length, stops, _stands_for(known))
+        self.found.lists.append(found)
 
     def _chosen(self, spot: Spot, nodes: tuple[Node, ...], value: JsonValue) -> Node | None:
         """Return the node that holds for a container in the end."""

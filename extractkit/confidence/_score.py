@@ -7,6 +7,7 @@ back here into the result. `_places` finds the values, `_choice` and `_sequence`
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, cast
@@ -134,10 +135,9 @@ class _Scoring:
             confidence = of_choice(
                 choose(self._run, found.start, found.end, found.spot.menu, option)
             )
+        self._leaves[pointer] = confidence  # of what is absent too: its default may stand there
         if options[option].label == ABSENT:
             self._presence[pointer] = confidence
-        else:
-            self._leaves[pointer] = confidence
 
     def _open_leaf(self, found: ValueFound) -> Confidence:
         value = found.value
@@ -194,4 +194,17 @@ class _Scoring:
             if outer is not None and outer.kind == "sequence":
                 reason = f"of the whole text at {above or '(root)'}, which it stands in; "
                 return dataclasses.replace(outer, reason=reason + outer.reason)
-        return unavailable("not available: the answer holds no value of its own for this place")
+        return self._of_absent(pointer)
+
+    def _of_absent(self, pointer: Pointer) -> Confidence:
+        """Return what is known of an object that is empty because all of its keys are absent."""
+        keys = [found for key, found in self._presence.items() if key.rpartition("/")[0] == pointer]
+        if not keys or not all(found.probability for found in keys):
+            return unavailable("not available: the answer holds no value of its own for this place")
+        return Confidence(
+            kind="choice",
+            probability=math.prod(found.probability or 0.0 for found in keys),
+            low=math.prod(found.low or 0.0 for found in keys),
+            high=math.prod(found.high or 0.0 for found in keys),
+            reason="all of its keys are absent: these choices together",
+        )
