@@ -1,7 +1,7 @@
 """One request to a provider and what becomes of it, without any I/O.
 
-Neighbours: `_hosted` makes an Exchange for each call, `_transport` carries it out. Here are the
-arguments of what is sent, the reading of what comes, and the errors of what goes wrong.
+Neighbours: `_hosted` makes an Exchange for each call, `_transport` carries it out, `_sinks` take
+what comes. Here is when it is over, what of it counts, and what goes wrong as one of our errors.
 """
 
 from __future__ import annotations
@@ -9,9 +9,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Mapping
-from typing import Any, Final, Protocol
-
-from pydantic_core import from_json
+from typing import Any, Final
 
 from extractkit.errors import (
     ConnectError,
@@ -26,8 +24,8 @@ from extractkit.messages import ModelRequest, ModelResponse, StopReason, Usage
 from extractkit.paths import JsonValue
 from extractkit.providers._door import door
 from extractkit.providers._errors import from_exception, from_key_function, is_of_another_loop
-from extractkit.providers._reports import beginning, hiding, request_id_of, without_secrets
-from extractkit.providers._sse import EventDecoder
+from extractkit.providers._reports import hiding, request_id_of, without_secrets
+from extractkit.providers._sinks import Document, Events, Sink, kind_of
 from extractkit.providers._time import CallTime
 from extractkit.providers._wire import CUT, HttpRequest, Wire
 
@@ -67,76 +65,6 @@ class Budget(CallTime):
         return self.end is not None and time.monotonic() >= self.end - _EARLY_S
 
 
-class _Sink(Protocol):
-    """Where the bytes of an answer go."""
-
-    def take(self, chunk: bytes) -> str: ...
-
-    def end(self) -> str: ...
-
-    def answer(self) -> ModelResponse: ...
-
-
-class _Document:
-    """An answer that is one JSON document."""
-
-    def __init__(self, wire: Wire, headers: Mapping[str, str]) -> None:
-        self._wire = wire
-        self._headers = headers
-        self._chunks: list[bytes] = []
-
-    def take(self, chunk: bytes) -> str:
-        """Keep `chunk`; nothing can be read from a part."""
-        self._chunks.append(chunk)
-        return ""
-
-    def end(self) -> str:
-        """Return what is still to be told: nothing."""
-        return ""
-
-    def answer(self) -> ModelResponse:
-        """Return the answer that the document holds."""
-        body = b"".join(self._chunks)
-        try:
-            document: JsonValue = from_json(body)
-        except ValueError as error:
-            raise self._unreadable(body, str(error)) from None
-        return self._wire.decode(document)
-
-    def _unreadable(self, body: bytes, why: str) -> ProviderError:
-        # Without a length only the bytes tell that there should be more of them.
-        is_measured = "content-length" in self._headers or "transfer-encoding" in self._headers
-        if body.strip() and why.startswith("EOF") and not is_measured:
-            return ConnectError(
-                f"the connection ended in the middle of the answer, after {len(body)} bytes; "
-                "ask again"
-            )
-        return MalformedResponseError(
-            f"the answer is no JSON ({_kind_of(self._headers)}): {_beginning(body)}; check the "
-            "base URL and what stands between here and the provider"
-        )
-
-
-class _Events:
-    """An answer that comes as server-sent events."""
-
-    def __init__(self, wire: Wire) -> None:
-        self._events = EventDecoder()
-        self._decoder = wire.decoder()
-
-    def take(self, chunk: bytes) -> str:
-        """Return the characters that `chunk` adds to the answer."""
-        return "".join([self._decoder.feed(event) for event in self._events.feed(chunk)])
-
-    def end(self) -> str:
-        """Return the characters of an event that had no end of its own."""
-        return "".join([self._decoder.feed(event) for event in self._events.close()])
-
-    def answer(self) -> ModelResponse:
-        """Return the answer that the events hold."""
-        return self._decoder.close()
-
-
 class Exchange:
     """One request, and what becomes of it.
 
@@ -174,7 +102,7 @@ class Exchange:
         self._model = model
         self._facts = facts
         self._secrets = secrets
-        self._sink: _Sink = _Document(wire, {})
+        self._sink: Sink = Document(wire, {})
         self._request_id = ""
         self._bytes = 0
         self._characters = 0
@@ -202,7 +130,7 @@ class Exchange:
             for name, value in response.headers.raw
         }
         self._request_id = request_id_of(headers)
-        kind = _kind_of(headers)
+        kind = kind_of(headers)
         if kind == "application/vnd.amazon.eventstream":
             raise UnsupportedError(
                 "this client streams in Amazon's own format, which is not read here; use "
@@ -210,7 +138,7 @@ class Exchange:
             )
         # A server that does not know how to stream answers with one document.
         is_stream = self._stream and (not kind or kind == "text/event-stream")
-        self._sink = _Events(self._wire) if is_stream else _Document(self._wire, headers)
+        self._sink = Events(self._wire) if is_stream else Document(self._wire, headers)
 
     def wait(self) -> float | None:
         """Return how long the next piece may be waited for.
@@ -395,12 +323,3 @@ class _Translated:
             error = self._exchange.explained(exc)
             if error is not None and error is not exc:
                 raise error from (None if self._exchange.is_telling(exc) else exc)
-
-
-def _kind_of(headers: Mapping[str, str]) -> str:
-    return headers.get("content-type", "").partition(";")[0].strip().lower()
-
-
-def _beginning(body: bytes) -> str:
-    text = body.decode("utf-8", "replace")
-    return beginning(text) if text.strip() else "it is empty"
