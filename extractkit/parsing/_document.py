@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,9 +12,11 @@ from typing import TypeAlias
 from extractkit.paths import JsonValue, Pointer
 from extractkit.results import Finding
 
-__all__ = ["ParsedDocument", "Places", "Spans", "Table"]
+__all__ = ["InBytes", "ParsedDocument", "Places", "Spans", "Table"]
 
 Spans: TypeAlias = Mapping[Pointer, tuple[int, int]]
+
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
 def _nowhere() -> tuple[Spans, Spans]:
@@ -46,12 +50,42 @@ class Table(Mapping[Pointer, tuple[int, int]]):
         return len(self._rows)
 
 
+class InBytes(Mapping[Pointer, tuple[int, int]]):
+    """Spans in characters, counted in bytes of UTF-8 where one is asked for.
+
+    Args:
+        spans: In characters; none begins or ends between two characters beyond ASCII.
+        ends: Where each run of characters beyond ASCII ends.
+        extra: By how much a byte's place is beyond its character's, by runs before it.
+    """
+
+    __slots__ = ("_ends", "_extra", "_spans")
+
+    def __init__(self, spans: Spans, ends: Sequence[int], extra: Sequence[int]) -> None:
+        self._spans = spans
+        self._ends = ends
+        self._extra = extra
+
+    def __getitem__(self, pointer: Pointer) -> tuple[int, int]:
+        start, end = self._spans[pointer]
+        return self._at(start), self._at(end)
+
+    def _at(self, place: int) -> int:
+        return place + self._extra[bisect_right(self._ends, place)]
+
+    def __iter__(self) -> Iterator[Pointer]:
+        return iter(self._spans)
+
+    def __len__(self) -> int:
+        return len(self._spans)
+
+
 class Places:
     """Where the parts of a document stand, found out when the first asks.
 
     Args:
         text: The whole text.
-        find: Gives the spans of the leaves and those of the keys, each in the text's order.
+        find: Gives the spans of the leaves and those of the keys.
     """
 
     def __init__(self, text: str = "", find: Callable[[], tuple[Spans, Spans]] = _nowhere) -> None:
@@ -68,25 +102,15 @@ class Places:
         """The same in bytes of the text in UTF-8; in ASCII they are the same objects."""
         if self._text.isascii():
             return self.found
+        ends: list[int] = []
+        extra = [0]
+        for run in _BEYOND_ASCII.finditer(self._text):
+            # Words around a document may hold half a surrogate pair: counted as three bytes.
+            size = len(run[0].encode("utf-8", "surrogatepass"))
+            ends.append(run.end())
+            extra.append(extra[-1] + size - len(run[0]))
         leaves, keys = self.found
-        return _in_bytes(self._text, leaves), _in_bytes(self._text, keys)
-
-
-def _in_bytes(text: str, spans: Spans) -> Spans:
-    """Return `spans`, which follow each other, counted in bytes; linear in `text`."""
-    found: dict[Pointer, tuple[int, int]] = {}
-    pos = at = 0
-    for pointer, (start, end) in spans.items():
-        at += _size(text[pos:start])
-        size = _size(text[start:end])
-        found[pointer] = (at, at + size)
-        pos, at = end, at + size
-    return found
-
-
-def _size(part: str) -> int:
-    # Words around a document may hold half a surrogate pair, which is counted as three bytes.
-    return len(part) if part.isascii() else len(part.encode("utf-8", "surrogatepass"))
+        return InBytes(leaves, ends, extra), InBytes(keys, ends, extra)
 
 
 _NO_PLACES = Places()

@@ -20,7 +20,7 @@ from extractkit.parsing._document import ParsedDocument, Places, Spans, Table
 from extractkit.parsing._scan import MAX_DEPTH, MAX_DIGITS, is_exact, is_surely_exact
 from extractkit.paths import JsonObject, JsonValue, Pointer, is_array, is_object, join
 
-__all__ = ["read_clean"]
+__all__ = ["parser_keeps_depth", "read_clean"]
 
 
 class _UnclearError(ValueError):
@@ -74,7 +74,8 @@ def _read_plain(data: bytes) -> JsonValue:
     return values[0]
 
 
-def _keeps_depth() -> bool:
+def parser_keeps_depth() -> bool:
+    """Return whether `from_json` refuses what is nested deeper than our limit."""
     try:
         _read_plain(b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1))
     except ValueError:
@@ -82,7 +83,7 @@ def _keeps_depth() -> bool:
     return False
 
 
-_KEEPS_DEPTH: Final = _keeps_depth()
+_KEEPS_DEPTH: Final = parser_keeps_depth()
 
 
 def _is_flat(data: bytes) -> bool:

@@ -13,10 +13,10 @@ from tests.acceptance.mutants import Mutant, answers, targets
 
 
 def test_mutated_answers_raise_nothing_and_are_judged_as_strict_readers_do() -> None:
-    report = fuzz.run(4000, seed=2)
+    report = fuzz.run(2500, seed=2)
     assert report.faults == []
     kinds = {name.strip(): count for name, count in report.verdicts.items()}
-    assert min(kinds[name] for name in ("refused", "strict JSON", "taken out of a wrapper")) > 400
+    assert min(kinds[name] for name in ("refused", "strict JSON", "taken out of a wrapper")) > 250
     assert len(report.refusals) >= 14
     assert {"SYNTAX", "CONSISTENT", "GROUNDED"} <= set(report.levels)
 

@@ -122,6 +122,7 @@ def test_the_verdict_on_any_text_is_that_of_a_strict_reference(text: str) -> Non
         ("[+1]", "bad_number", "/0", 1),
         ('{"a": 1} x', "trailing_text", "", 9),
         ("1 2", "trailing_text", "", 2),
+        ("1, 2", "trailing_text", "", 1),
         ('\ufeff{"a": 1}', "byte_order_mark", "", 0),
         ('{"a": 1,}', "not_json", "", 8),
         ('{"a" 1}', "not_json", "/a", 5),
