@@ -141,13 +141,16 @@ class Spot:
 
 def _below(node: Node, key: str | int, tree: SchemaTree) -> Node:
     """Return what speaks of one key or position of `node`; where nothing does, it may be any."""
-    if isinstance(node, AllOfNode):
-        parts = [_below(tree.resolve(part), key, tree) for part in node.parts]
-        telling = tuple(part for part in parts if not isinstance(part, AnyNode))
-        if len(telling) > 1:
-            return AllOfNode(parts=telling)
-        return telling[0] if telling else AnyNode()
-    return below(node, key) or AnyNode()
+    if not isinstance(node, AllOfNode):
+        return below(node, key) or AnyNode()
+    telling: list[Node] = []
+    for part in node.parts:
+        ways = [_below(flat, key, tree) for flat in _flat((part,), tree)]
+        ways = [way for way in ways if not isinstance(way, AnyNode)]
+        telling.extend([UnionNode(branches=tuple(ways))] if len(ways) > 1 else ways)
+    if len(telling) > 1:
+        return AllOfNode(parts=tuple(telling))
+    return telling[0] if telling else AnyNode()
 
 
 def json_text(value: JsonValue) -> str:

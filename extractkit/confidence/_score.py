@@ -191,9 +191,10 @@ class _Scoring:
         while above:
             above = above.rpartition("/")[0]
             outer = self._leaves.get(above)
-            if outer is not None and outer.kind == "sequence":
-                reason = f"of the whole text at {above or '(root)'}, which it stands in; "
-                return dataclasses.replace(outer, reason=reason + outer.reason)
+            if outer is not None and outer.kind != "unavailable":
+                words = [f"of all that stands at {above or '(root)'}, written as one text"]
+                reason = "; ".join([*words, outer.reason] if outer.reason else words)
+                return dataclasses.replace(outer, reason=reason)
         return self._of_absent(pointer)
 
     def _of_absent(self, pointer: Pointer) -> Confidence:

@@ -297,6 +297,23 @@ def test_a_probability_too_small_for_a_double_is_still_above_zero() -> None:
     assert choice.probability > 0
 
 
+def test_many_hidden_alternatives_are_counted_in_the_reason() -> None:
+    from tests.confidence.making import scored
+
+    words = {"enum": ["a", "b", "c", "d", "e"]}
+    found = scored(words, [('"', 0.0), ("a", -0.2), ('"', 0.0)], dialect="json-schema").leaves[""]
+    assert found.reason.endswith("and 1 more")
+    beside = {"a": math.log(0.5), "": 0.0, "x": math.log(0.1)}
+    grouped = scored(
+        {"enum": ["a", "xb", "xc", "xd", "xe"]},
+        [('"', 0.0), ("a", math.log(0.5), beside), ('"', 0.0)],
+        dialect="json-schema",
+    ).leaves[""]
+    assert grouped.reason == (
+        'no visible token tells "xb", "xc", "xd" and others apart (together 0.1667)'
+    )
+
+
 def test_tokens_that_are_no_beginning_of_a_legal_value_give_no_number() -> None:
     run = align([token('{"a":', 0), token("maybe", -0.5), token("}", 0)], '{"a":maybe}')
     choice = choice_probability(run, 5, 10, [*BOOL, Option(label="x", openers=b"x")], 2)
