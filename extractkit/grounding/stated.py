@@ -17,15 +17,17 @@ from itertools import pairwise
 from extractkit.grounding import ClaimKind, ClaimRow, locate_rows
 from extractkit.grounding.dates import DateIndex
 from extractkit.grounding.locales import convention
+from extractkit.grounding.normalize import fold
 from extractkit.grounding.numbers import NumberIndex
 from extractkit.grounding.source import Source
 from extractkit.grounding.times import TimeIndex
-from extractkit.grounding.words import stands_alone
+from extractkit.grounding.words import is_letter, stands_alone
 from extractkit.paths import JsonValue
 from extractkit.results import Grounding
 
 __all__ = ["Stated", "stated"]
 
+_GLUED = re.compile(r"(?<=[^\W\d_])[0-9]+(?:[.,][0-9]+)*")
 _PIECE = re.compile(r"[A-Za-z]+|[0-9]+|\s+|.", re.DOTALL)
 
 
@@ -36,6 +38,7 @@ class Stated:
     Attributes:
         chunks: The text, cut at every place where a match may both begin and end, so that any run
             of them is made of whole words and whole numbers; white space is a chunk of its own.
+        glued: Digits that stand alone but for the letters beside them ("9.00" in "RM9.00").
         numbers: Every number, exactly, with the digits after the point that the text gives it;
             years that stand inside of dates, too.
         dates: Every day that some place can be read as.
@@ -43,6 +46,7 @@ class Stated:
     """
 
     chunks: tuple[str, ...]
+    glued: tuple[str, ...]
     numbers: tuple[Decimal, ...]
     dates: tuple[date, ...]
     times: tuple[tuple[time, int | None], ...]
@@ -70,9 +74,11 @@ def stated(text: str, options: Grounding) -> Stated:
     reference = options.reference_date
     day = None if reference is None else date.fromisoformat(reference)
     dates = DateIndex(text, order=own.order, reference=day)
+    numbers = NumberIndex(text, decimal=own.decimal)
     return Stated(
         chunks=_chunks(text),
-        numbers=_numbers(NumberIndex(text, decimal=own.decimal), dates),
+        glued=tuple(each for each in dict.fromkeys(_GLUED.findall(text)) if numbers.spelled(each)),
+        numbers=_numbers(numbers, dates),
         dates=tuple(sorted(dates.days)),
         times=TimeIndex(text).stated,
         _text=text,
@@ -81,12 +87,37 @@ def stated(text: str, options: Grounding) -> Stated:
 
 
 def _chunks(text: str) -> tuple[str, ...]:
-    cuts = [0]
-    for match in _PIECE.finditer(text):
-        at = match.start()
-        if at and stands_alone(text, 0, at) and stands_alone(text, at, len(text)):
-            cuts.append(at)
-    return tuple(text[start:end] for start, end in pairwise((*cuts, len(text))))
+    seams = _seams(text)
+    edges = [match.start() for match in _PIECE.finditer(text)][1:]
+    cuts = [
+        at
+        for at in edges
+        if at not in seams and stands_alone(text, 0, at) and stands_alone(text, at, len(text))
+    ]
+    return tuple(text[start:end] for start, end in pairwise((0, *cuts, len(text))))
+
+
+def _seams(text: str) -> set[int]:
+    """Return the places that lie inside of a word or of a character once the text is folded.
+
+    A soft hyphen at the end of a line joins two words to one, and "\u2116" is the word "no".
+    """
+    if text.isascii():
+        return set()
+    folded = fold(text)
+    seams: set[int] = set()
+    done = 0  # up to here, the source is folded
+    for offset, (start, end, is_linear) in zip(folded.starts, folded.pieces, strict=True):
+        if offset and _is_one_run(folded.text[offset - 1], folded.text[offset]):
+            seams.update(range(done, start + 1))
+        if not is_linear and folded.text[offset] != " ":
+            seams.update(range(start + 1, end))
+        done = end
+    return seams
+
+
+def _is_one_run(before: str, after: str) -> bool:
+    return (before.isdecimal() and after.isdecimal()) or (is_letter(before) and is_letter(after))
 
 
 def _numbers(numbers: NumberIndex, dates: DateIndex) -> tuple[Decimal, ...]:

@@ -111,7 +111,7 @@ def _report(
         field
         for receipt, result in zip(receipts, results, strict=False)
         for field in FIELDS
-        if result.value and _same(getattr(result.value, field), receipt["expected"].get(field))
+        if result.value and same_words(getattr(result.value, field), receipt["expected"].get(field))
     )
     levels = Counter(level for item in results for level in range(1, 5) if item.validity >= level)
     tokens = sum(item.usage.output_tokens for item in results)
@@ -147,7 +147,7 @@ def _short(figure: Any) -> str:
     return f"{figure:.2f}" if isinstance(figure, float) else str(figure)
 
 
-def _same(found: str | None, expected: str | None) -> bool:
+def same_words(found: str | None, expected: str | None) -> bool:
     """Whether both say the same but for case, punctuation and white space."""
     return _plain(found) == _plain(expected)
 

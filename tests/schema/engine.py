@@ -38,6 +38,11 @@ def grammar(schema: dict[str, Any]) -> str:
     return text
 
 
+def matcher(text: str) -> Any:
+    """Return a matcher at the start of an answer to a grammar."""
+    return llguidance.LLMatcher(_tokenizer(), text)
+
+
 def admits_text(schema: dict[str, Any], text: str) -> bool:
     """Whether the engine lets a model write `text`, and stop there."""
     matcher = llguidance.LLMatcher(_tokenizer(), grammar(schema))

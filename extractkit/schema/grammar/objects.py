@@ -21,9 +21,10 @@ from extractkit.schema.grammar.parts import (
 from extractkit.schema.match import is_found
 from extractkit.schema.nodes import ObjectNode
 
-__all__ = ["Key", "body", "is_countable"]
+__all__ = ["COLON", "COMMA", "Key", "body", "is_countable"]
 
-_COMMA: Final = ", "
+COLON: Final = Literal(text=": ")
+COMMA: Final = Literal(text=", ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,9 +35,9 @@ class Key:
     part: Part
     required: bool
 
-    def after(self, comma: str) -> Part:
-        """Return key and value with `comma` before them."""
-        return Row(parts=(Literal(text=f"{comma}{self.name}: "), self.part))
+    def pair(self) -> Part:
+        """Return key and value."""
+        return Row(parts=(Literal(text=self.name), COLON, self.part))
 
 
 def is_countable(node: ObjectNode) -> bool:
@@ -80,18 +81,18 @@ def body(rules: Rules, keys: Sequence[Key], others: Repeat) -> Part:
         if lead > 0 and at <= lead and rest:
             rest = [rules.rule(Row(parts=tuple(reversed(rest))))]
         key = keys[at]
-        first = Row(parts=(key.after(""), *reversed(rest)))
+        first = Row(parts=(key.pair(), *reversed(rest)))
         if key.required:
             ways = [first]
-            rest.append(key.after(_COMMA))
+            rest.append(Row(parts=(COMMA, key.pair())))
         else:
             ways.append(first)
-            rest.append(optional(key.after(_COMMA)))
+            rest.append(optional(Row(parts=(COMMA, key.pair()))))
     return ways[0] if len(ways) == 1 else Either(parts=tuple(reversed(ways)))
 
 
 def _others(others: Repeat, *, is_first: bool) -> Part:
-    more = Row(parts=(Literal(text=_COMMA), others.part))
+    more = Row(parts=(COMMA, others.part))
     if others.high == 0:
         return Row(parts=())
     if not is_first:

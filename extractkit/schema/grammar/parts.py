@@ -3,12 +3,15 @@
 Neighbours: `walk` makes pieces of nodes. What no answer can fulfil is a piece like any other
 (`Missing`); writing leaves out every alternative and every optional part that needs it, and says
 what is missing where nothing is left.
+
+Each literal is one token of JSON: a bracket, ", ", ": ", a key, a scalar. The engine's lexer takes
+the longest literal that fits and never goes back, so that of two alternatives that begin alike,
+one written in longer pieces would hide the other.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -190,17 +193,8 @@ class Rules:
         return self._row(part) if isinstance(part, Row) else None
 
     def _row(self, row: Row) -> str:
-        words: list[str] = []
-        literal = ""
-        for part in _flat(row.parts):
-            if isinstance(part, Literal):
-                literal += part.text
-            elif written := self._written(part):
-                words += [quoted(literal), written] if literal else [written]
-                literal = ""
-        if literal:
-            words.append(quoted(literal))
-        return " ".join(words)
+        words = [self._written(part) for part in row.parts]
+        return " ".join(word for word in words if word)
 
     def _either(self, either: Either) -> str:
         written = [self._written(part) for part in either.parts]
@@ -225,14 +219,6 @@ def _times(low: int, high: int | None) -> str:
     if high is None:
         return {0: "*", 1: "+"}.get(low, f"{{{low},}}")
     return f"{{{low},{high}}}"
-
-
-def _flat(parts: Sequence[Part]) -> Iterator[Part]:
-    for part in parts:
-        if isinstance(part, Row):
-            yield from _flat(part.parts)
-        else:
-            yield part
 
 
 def _below(part: Part) -> tuple[Part, ...]:

@@ -6,6 +6,7 @@ texts of one leaf. Every text given back fits the leaf's own limits. This module
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
@@ -29,6 +30,15 @@ _MOST_DIGITS: Final = 40
 _LONGEST: Final = 400
 """Characters of a value with a pattern of its own, where nothing says less."""
 
+_NAME: Final = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_FORMS: Final = {
+    "email": re.compile(r"[^\s@\"<>(),:;\[\]]+@[^\s@]+\.[A-Za-z0-9-]+"),
+    "hostname": re.compile(rf"{_NAME}(?:\.{_NAME})*"),
+    "uri": re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[!#-;=?-Z_a-z~\[\]]+"),
+    "uuid": re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"),
+}
+"""Forms that `accepts` takes on trust, or more widely than a schema means them."""
+
 
 class Sourced(Protocol):
     """What a source states, as plain data."""
@@ -36,6 +46,11 @@ class Sourced(Protocol):
     @property
     def chunks(self) -> Sequence[str]:
         """The source, cut wherever a value may begin or end."""
+        ...
+
+    @property
+    def glued(self) -> Sequence[str]:
+        """Digits with letters beside them, which may be a value without these."""
         ...
 
     @property
@@ -114,7 +129,10 @@ def texts(node: StringNode, sourced: Sourced, *, decimal: bool) -> tuple[str, ..
         days = (day.isoformat() for day in sourced.dates)
         found = (f"{day}T{clock}" for day, clock in product(days, tuple(_clocks(sourced))))
     else:
-        found = _spans(node, sourced.chunks)
+        found = _spans(node, sourced)
+        whole = _FORMS.get(form or "")
+        if whole is not None:
+            found = filter(whole.fullmatch, found)
     fitting = dict.fromkeys(text for text in found if accepts(node, text, NO_TREE))
     return tuple(map(written, fitting))
 
@@ -137,8 +155,10 @@ def _clocks(sourced: Sourced) -> Iterator[str]:
                 yield f"{clock.isoformat()}Z"
 
 
-def _spans(node: StringNode, chunks: Sequence[str]) -> Iterator[str]:
-    """Yield every run of chunks that is not too long, without blank edges."""
+def _spans(node: StringNode, sourced: Sourced) -> Iterator[str]:
+    """Yield every run of chunks that is not too long, without blank edges; then glued digits."""
+    yield from sourced.glued
+    chunks = sourced.chunks
     parsed = parse(node.pattern) if node.pattern is not None else None
     longest = parsed.longest if parsed and parsed.longest is not None else _LONGEST
     longest = min(longest, _LONGEST if node.max_length is None else node.max_length)

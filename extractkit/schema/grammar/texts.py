@@ -45,11 +45,11 @@ def any_text(rules: Rules, low: int, high: int | None) -> Named:
     return _string(rules, _ANY, low, high)
 
 
-def any_key(rules: Rules, low: int, high: int | None, but: Iterable[str] = ()) -> Named:
+def any_key(rules: Rules, low: int, high: int | None, but: Iterable[str]) -> Named:
     """Return the terminal of every key of `low` to `high` characters, less some names."""
     key = _string(rules, _PLAIN, low, high)
     names = " | ".join(quoted(written(name)) for name in but)
-    return rules.terminal(f"{key.name} & ~({names})") if names else key
+    return rules.terminal(f"{key.name} & ~({names})")
 
 
 def one_of(rules: Rules, texts: Sequence[str]) -> Named:
@@ -88,6 +88,8 @@ def _string(rules: Rules, char: str, low: int, high: int | None) -> Named:
 
 
 def _many(char: Named, low: int, high: int | None) -> str:
+    if high == 0:
+        return ""
     if high is None:
         return f"{char.name}*" if low == 0 else f"{char.name}{{{low},}}"
     return f"{char.name}{{{low},{high}}}"

@@ -20,7 +20,7 @@ from typing import Any, Final
 from extractkit.fields import Mark
 from extractkit.paths import JsonObject
 from extractkit.schema.dialects import Dialect
-from extractkit.schema.grammar.objects import Key, body, is_countable
+from extractkit.schema.grammar.objects import COLON, COMMA, Key, body, is_countable
 from extractkit.schema.grammar.parts import (
     Either,
     Literal,
@@ -67,7 +67,6 @@ JSON_OPTIONS: Final[JsonObject] = {
 }
 """How the engine reads what is left to it: the same separators, and no keyword passed over."""
 
-_COMMA: Final = Literal(text=", ")
 _NOTHING: Final = Row(parts=())
 _FREE: Final = (None, Mark.INFERRED, Mark.REASONING)
 _LENGTH_ONLY: Final = re.compile(r"\^\(\?s:\.\)\{(\d+),(\d*)\}\$")
@@ -133,10 +132,11 @@ class Walk:
 
     def _part(self, node: Node, here: _Here) -> Part:
         if self._sourced is not None:
+            own = here.own or node.mark is not None
             mark = node.mark or here.mark
-            here = _Here(owner=here.owner, mark=mark, own=bool(node.mark), decimal=here.decimal)
-            if not here.is_free and is_unknown(node):
-                here = _Here(owner=here.owner, decimal=here.decimal)
+            if mark not in _FREE and is_unknown(self._tree.resolve(node)):
+                mark = None
+            here = replace(here, mark=mark, own=own)
         return self._by_type[type(node)](node, here)
 
     def _missing(self, node: Node, here: _Here) -> Part:
@@ -192,12 +192,17 @@ class Walk:
         if has_form or here.decimal:
             found = texts(node, self._sourced, decimal=here.decimal)
             return self._one_of(found, node, here)
-        return self._from_source(node, here, node.min_length, node.max_length)
+        return self._from_source(node, here, self._sourced, node.min_length, node.max_length)
 
-    def _from_source(self, node: Node, here: _Here, low: int, high: int | None) -> Part:
-        chunks = self._sourced.chunks if self._sourced is not None else ()
-        found = source_text(self._rules, chunks, low, high)
-        return found or self._missing(node, here)
+    def _from_source(
+        self, node: Node, here: _Here, sourced: Sourced, low: int, high: int | None
+    ) -> Part:
+        glued = [text for text in sourced.glued if _is_within(len(text), low, high)]
+        run = source_text(self._rules, sourced.chunks, low, high)
+        ways: list[Part] = [self._missing(node, here) if run is None else run]
+        if glued:
+            ways.append(one_of(self._rules, [written(text) for text in glued]))
+        return Either(parts=tuple(ways))
 
     def _choice(self, node: ChoiceNode, here: _Here) -> Part:
         values = node.values
@@ -219,7 +224,9 @@ class Walk:
     # --- containers -------------------------------------------------------------------------
 
     def _reference(self, node: RefNode, here: _Here) -> Part:
-        below = _Here(owner=node.name, mark=here.mark, own=here.own, decimal=here.decimal)
+        if self._is_left(node, here):
+            return self._embedded(node, here)
+        below = replace(here, owner=node.name)
         key = node.name, below
         if key not in self._named:
             self._named[key] = self._rules.reserve()
@@ -227,9 +234,9 @@ class Walk:
         return self._named[key]
 
     def _union(self, node: UnionNode, here: _Here) -> Part:
-        below = _Here(
-            owner=here.owner, mark=here.mark, own=here.own, decimal=here.decimal or node.decimal
-        )
+        if self._is_left(node, here):
+            return self._embedded(node, here)
+        below = replace(here, decimal=here.decimal or node.decimal)
         return Either(parts=tuple(self._part(branch, below) for branch in node.branches))
 
     def _array(self, node: ArrayNode, here: _Here) -> Part:
@@ -248,14 +255,14 @@ class Walk:
         elif low:
             tail = self._missing(node, here)
         for index in reversed(range(len(prefix))):
-            row = (_COMMA, written_prefix[index], tail) if index else (written_prefix[index], tail)
+            row = (COMMA, written_prefix[index], tail) if index else (written_prefix[index], tail)
             tail = Row(parts=row)
             if index >= node.min_items:
                 tail = optional(tail)
         return Row(parts=(Literal(text="["), tail, Literal(text="]")))
 
     def _items(self, item: Part, low: int, high: int | None, *, is_first: bool) -> Part:
-        more = Row(parts=(_COMMA, item))
+        more = Row(parts=(COMMA, item))
         if not is_first:
             return Repeat(part=more, low=low, high=high)
         others = Repeat(part=more, low=max(low - 1, 0), high=None if high is None else high - 1)
@@ -294,26 +301,32 @@ class Walk:
         return self._rules.rule(Either(parts=tuple(ways)))
 
     def _pair(self, key: Part, value: Node, here: _Here) -> Part:
-        return Row(parts=(key, Literal(text=": "), self._part(value, here)))
+        return Row(parts=(key, COLON, self._part(value, here)))
 
     def _key(self, pattern: str | None, node: ObjectNode, here: _Here) -> Part:
         length = _LENGTH_ONLY.fullmatch(pattern or "^(?s:.){0,}$")
         low, high = (0, None) if length is None else _bounds(length)
         if not here.is_free and self._sourced is not None and not node.properties:
             if length is not None:
-                return self._from_source(node, here, low, high)
+                return self._from_source(node, here, self._sourced, low, high)
             found = texts(StringNode(pattern=pattern), self._sourced, decimal=False)
             return self._one_of(found, node, here)
         if length is None:
             return self._embedded(StringNode(pattern=pattern), here)
         names = [] if pattern else [prop.name for prop in node.properties]
-        return any_key(self._rules, low, high, names)
+        if names:
+            return any_key(self._rules, low, high, names)
+        return any_text(self._rules, low, high)
 
 
 def is_marked(tree: SchemaTree) -> bool:
     """Whether any place of `tree` must come from the source."""
     nodes = (node for _, top in owners(tree) for node in walk_nodes(top))
     return any(node.mark not in _FREE for node in nodes)
+
+
+def _is_within(count: int, low: int, high: int | None) -> bool:
+    return low <= count and (high is None or count <= high)
 
 
 def _bounds(length: re.Match[str]) -> tuple[int, int | None]:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from extractkit import paths
 from extractkit.errors import ProviderError, SchemaError, UsageError
 from extractkit.messages import Constraint
-from extractkit.providers.local._constraint import GrammarCompiler
+from extractkit.providers.local._constraint import _JSON_OPTIONS, GrammarCompiler
+from extractkit.schema.grammar import JSON_OPTIONS
 
 from .engines import PIECES, VOCABULARY, ids_of
 
@@ -200,6 +201,23 @@ def test_a_lark_grammar_is_a_constraint_too(compiler):
     mask = compiler.mask(Constraint(kind="grammar", grammar='start: "oak" | "pine"'))
     assert accepts(mask, "pine")
     assert not accepts(compiler.mask(Constraint(kind="grammar", grammar='start: "oak"')), "elm")
+
+
+def test_an_error_of_a_grammar_names_the_place_in_the_schema_that_it_was_written_from(compiler):
+    refused = {"type": "string", "pattern": "(?=a)b"}
+    schema = {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "codes": {"type": "array", "items": refused}},
+    }
+    lark = f"start: j\nj: %json {json.dumps(refused)}"
+    with pytest.raises(SchemaError, match="look-ahead") as caught:
+        compiler.mask(Constraint(kind="grammar", grammar=lark, schema=schema))
+    assert caught.value.pointer == "/properties/codes/items"
+    assert "start: j" not in str(caught.value)
+
+
+def test_what_a_grammar_leaves_to_the_engine_is_read_under_the_options_of_a_schema():
+    assert JSON_OPTIONS == _JSON_OPTIONS
 
 
 def test_a_broken_grammar_is_refused(compiler):
