@@ -273,7 +273,9 @@ def _weigh(way: _Way, options: Sequence[Option]) -> Weighed:
     hidden = [bit for bit, most in way.at_most.items() if not bit & shown and most > _NOTHING]
     if not hidden:
         scale = 1.0 / (own + other)
-        probability, low, high = own * scale, own / total, (own + either) / total
+        probability = low = high = own * scale
+        if either:
+            low, high = own / total, (own + either) / total
     elif way.run.is_masked:
         scale = 1.0 / (total + way.unseen)
         probability = low = own * scale
