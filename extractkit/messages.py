@@ -93,8 +93,9 @@ class Sampling:
 
 def sampling_given(sampling: Sampling) -> dict[str, Any]:
     """Return the fields of `sampling` that are set."""
-    given = {name: getattr(sampling, name) for name in Sampling.__slots__}
-    return {name: value for name, value in given.items() if value is not None}
+    return {
+        name: value for name in Sampling.__slots__ if (value := getattr(sampling, name)) is not None
+    }
 
 
 ALL_SAMPLING: Final = frozenset(
