@@ -21,6 +21,7 @@ __all__ = ["Calibration", "PlattScaling", "TemperatureScaling"]
 _COLDEST: Final = 0.05
 _HOTTEST: Final = 100.0
 _STEPS: Final = 100
+_HALVINGS: Final = 50
 
 
 class Calibration(Protocol):
@@ -182,7 +183,7 @@ def _root(rising: Callable[[float], float], low: float, high: float) -> float:
         return low
     if rising(high) <= 0:
         return high
-    for _ in range(_STEPS):
+    for _ in range(_HALVINGS):
         middle = math.sqrt(low * high)
         if rising(middle) < 0:
             low = middle
