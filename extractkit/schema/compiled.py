@@ -151,8 +151,11 @@ class CompiledSchema:
         """
         if not digits or self.adapter is None:
             return self.lifter.lift(document)
-        lifted, faults = self.lifter.lift(spelled(document, digits))
-        return settled(lifted, self.tree), faults
+        try:
+            lifted, faults = self.lifter.lift(spelled(document, digits))
+            return settled(lifted, self.tree), faults
+        except RecursionError:  # deep, and called from deep down: the floats stay
+            return self.lifter.lift(document)
 
     def take_back_unfinished(self, partial: PartialResult) -> PartialResult:
         """Return what could be read of an answer to `schema` that was cut off, in the user's form.

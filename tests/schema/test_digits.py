@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel, Field, TypeAdapter
 
 from extractkit.parsing import parse_json
-from extractkit.schema import DIALECTS, compile_schema
+from extractkit.schema import DIALECTS, compile_schema, compiled
 
 LONG = "12345678901234567890.0123456789"
 
@@ -60,12 +60,12 @@ def test_the_digits_find_their_way_through_every_form_that_an_answer_may_have(di
         pair: tuple[Decimal, str]
         by_name: dict[str, Decimal]
 
-    compiled = compile_schema(Priced, dialect)
-    wire = compiled.lower({"pair": [0.5, "x"], "by_name": {"a": 0.25}})
-    sent = compiled.encoded  # the bytes exist, so that the dialect takes the model
+    priced = compile_schema(Priced, dialect)
+    wire = priced.lower({"pair": [0.5, "x"], "by_name": {"a": 0.25}})
+    sent = priced.encoded  # the bytes exist, so that the dialect takes the model
     assert sent
     parsed = parse_json(_with_long_numbers(wire))
-    document, _ = compiled.take_back(parsed.value, digits=parsed.digits)
+    document, _ = priced.take_back(parsed.value, digits=parsed.digits)
     value = TypeAdapter(Priced).validate_python(document)
     assert value.pair == (Decimal(LONG), "x")
     assert value.by_name == {"a": Decimal(LONG)}
@@ -114,8 +114,8 @@ def test_what_fits_nowhere_stays_a_float_and_the_document_given_is_not_changed()
 
 def test_without_such_numbers_the_same_object_comes_back() -> None:
     value = {"balance": 1.5}
-    compiled = compile_schema(Account, "json-schema")
-    assert compiled.take_back(value, digits={})[0] is value
+    account = compile_schema(Account, "json-schema")
+    assert account.take_back(value, digits={})[0] is value
 
 
 class Wide(BaseModel):
@@ -130,3 +130,13 @@ def test_branches_and_rules_that_hold_together_are_followed(maybe: str) -> None:
     document = taken_back(Wide, text)
     assert document["both"]["balance"] == document["ruled"] == LONG
     assert document["maybe"] in ({"balance": LONG}, [LONG], True)
+
+
+def test_where_there_is_no_room_to_go_deeper_the_floats_stay(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def deep(document: Any, tree: Any) -> Any:
+        raise RecursionError(document, tree)
+
+    monkeypatch.setattr(compiled, "settled", deep)
+    assert taken_back(list[Decimal], f"[{LONG}]") == [float(LONG)]
