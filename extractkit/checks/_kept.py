@@ -173,12 +173,23 @@ def _members_of_set(place: _Place, made: Set[Any], said: list[JsonValue]) -> Ite
         message = f"the value has {len(made)} items where the answer has {len(said)}"
         yield _finding(_pointer(place), f"{message}: equal ones are one", "changed", "warning")
         return
+    by_writing = {_written(member): member for member in made}
     for at, part in enumerate(said):
         if isinstance(part, dict | list):
             continue  # made of them is something that can be hashed, and is not known here
-        if part not in made and all(likeness(member, part) is not None for member in made):
-            message = f"nothing in the value is {shown(part)}: {_SAYS['other'][2]}"
-            yield _finding(_pointer((place, at)), message, "changed", "note")
+        twins = [by_writing[part]] if part in by_writing else made
+        unlike = [each for member in twins if (each := likeness(member, part)) is not None]
+        if len(unlike) == len(twins):
+            how: Likeness = "number" if "number" in unlike else "other"
+            code, severity, why = _SAYS[how]
+            message = f"nothing in the value is {shown(part)} as it stands there: {why}"
+            yield _finding(_pointer((place, at)), message, code, severity)
+
+
+def _written(member: Any) -> JsonValue:
+    """Return a member of a set as JSON writes it, if that can be looked up; else None."""
+    written = attempt(lambda: to_jsonable_python(member))
+    return written if isinstance(written, str | int | float) else None
 
 
 def _merged(place: _Place, made: Mapping[Any, Any], said: JsonObject) -> Iterator[Finding]:

@@ -33,12 +33,7 @@ Binding: TypeAlias = tuple[str | int, ...]
 """What each `*` stands for, outermost first."""
 
 
-class _Absent:
-    def __repr__(self) -> str:
-        return "nothing"
-
-
-ABSENT: Final = _Absent()
+ABSENT: Final = object()
 """Nothing stands there, or null, or UNKNOWN where the target has that."""
 
 _STAR: Final = "*"

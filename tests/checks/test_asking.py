@@ -1,0 +1,153 @@
+"""Nothing that a check of the user's does ends the extraction or passes in silence."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+
+from extractkit import extract
+from extractkit.checks import CheckContext, in_range, require_fit
+from extractkit.errors import UsageError
+from extractkit.results import LevelCount, Validity
+from extractkit.schema import compile_schema
+from extractkit.testing import FakeProvider
+from tests.checks.test_levels import GOOD, Order, check, complaint
+
+Anything = Callable[..., Any]
+
+
+@pytest.mark.parametrize("said", [False, True, 0, 3, 0.0, object()])
+def test_what_is_no_iterable_is_a_finding_also_where_it_is_false(said: Any) -> None:
+    outcome = check(GOOD, checks=[lambda _: said])
+    (finding,) = [item for item in outcome.findings if item.code == "check_gave_no_finding"]
+    assert f"gave a {type(said).__name__}; expected an iterable of Findings" in finding.message
+    assert outcome.validity is Validity.SCHEMA
+
+
+def test_a_finding_alone_is_kept_and_the_check_told_how_to_give_it() -> None:
+    alone: Anything = lambda _: complaint(severity="note")  # noqa: E731
+    outcome = check(GOOD, checks=[alone])
+    assert [item.code for item in outcome.findings] == ["odd", "check_gave_no_finding"]
+
+
+@pytest.mark.parametrize("said", ["wrong", {"a": 1}, b"x", [None]])
+def test_what_has_other_things_in_it_is_a_finding_for_each(said: Any) -> None:
+    outcome = check(GOOD, checks=[lambda _: said])
+    codes = [item.code for item in outcome.findings]
+    assert codes == ["check_gave_no_finding"] * len(said)
+
+
+@pytest.mark.parametrize("said", [None, [], (), set[Any](), iter(())])
+def test_nothing_to_say_is_well(said: Any) -> None:
+    assert check(GOOD, checks=[lambda _: said]).validity is Validity.GROUNDED
+
+
+def test_of_a_check_that_never_ends_the_first_thousand_findings_are_read() -> None:
+    def endless(context: CheckContext) -> Iterator[Any]:
+        yield from itertools.repeat(complaint(severity="note"))
+
+    def just_so_many(context: CheckContext) -> Iterator[Any]:
+        yield from itertools.repeat(complaint(severity="note"), 1000)
+
+    outcome = check(GOOD, checks=[endless])
+    assert sum(item.code == "odd" for item in outcome.findings) == 1000
+    (finding,) = [item for item in outcome.findings if item.code == "check_gave_too_many"]
+    assert "endless gave more than 1,000 findings" in finding.message
+    assert check(GOOD, checks=[just_so_many]).validity is Validity.GROUNDED
+
+
+def test_a_check_that_ends_the_program_ends_it() -> None:
+    def leave(context: CheckContext) -> Iterable[Any]:
+        raise SystemExit(3)
+
+    with pytest.raises(SystemExit):
+        check(GOOD, checks=[leave])
+
+
+# --- async ---------------------------------------------------------------------------------------
+
+
+async def coroutine(context: CheckContext) -> list[Any]:
+    return []
+
+
+async def generator(context: CheckContext) -> AsyncIterator[Any]:
+    yield complaint()
+
+
+class Called:
+    async def __call__(self, context: CheckContext) -> list[Any]:
+        return []
+
+    async def method(self, context: CheckContext) -> list[Any]:
+        return []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [coroutine, generator, Called(), Called().method, partial(coroutine), partial(Called())],
+)
+def test_an_async_check_is_refused_before_the_model_is_asked(wrong: Any) -> None:
+    provider = FakeProvider(["{}"])
+    with pytest.raises(UsageError, match="is async; a check is a plain function"):
+        extract(Order, "text", model=provider, checks=[wrong])
+    assert provider.requests == []
+
+
+def test_an_async_check_that_nobody_looked_at_before_is_a_finding_and_no_warning() -> None:
+    for wrong in (coroutine, lambda context: coroutine(context), generator):
+        outcome = check(GOOD, checks=[wrong])
+        assert [item.code for item in outcome.findings] == ["check_gave_no_finding"]
+
+
+def test_plain_checks_of_every_kind_are_let_through() -> None:
+    class Plain:
+        def __call__(self, context: CheckContext) -> None: ...
+
+    plain = [Plain(), partial(Plain()), lambda _: None, Plain, in_range("/total", low=0)]
+    require_fit(plain, compile_schema(Order))
+
+
+# --- counts --------------------------------------------------------------------------------------
+
+
+def test_what_checked_exempt_and_failed_count_on_each_level() -> None:
+    bad = [lambda _: [complaint()], lambda _: None]
+    wrong = {**GOOD, "total": None, "more": 1}
+    cases: list[tuple[Any, list[Any], dict[Validity, LevelCount]]] = [
+        (GOOD, bad, {
+            Validity.SYNTAX: LevelCount(checked=1),
+            Validity.SCHEMA: LevelCount(checked=5),
+            Validity.CONSISTENT: LevelCount(checked=4, failed=1),
+            Validity.GROUNDED: LevelCount(checked=5),
+        }),
+        (wrong, [], {
+            Validity.SYNTAX: LevelCount(checked=1),
+            Validity.SCHEMA: LevelCount(checked=6),
+            Validity.CONSISTENT: LevelCount(checked=2),
+            Validity.GROUNDED: LevelCount(checked=4, exempt=1),
+        }),
+        ({**GOOD, "total": 8}, bad, {
+            Validity.SYNTAX: LevelCount(checked=1),
+            Validity.SCHEMA: LevelCount(checked=5),
+            Validity.CONSISTENT: LevelCount(checked=2, exempt=2, failed=1),
+            Validity.GROUNDED: LevelCount(checked=5, failed=1),
+        }),
+        ({"lines": 3}, bad, {
+            Validity.SYNTAX: LevelCount(checked=1),
+            Validity.SCHEMA: LevelCount(checked=2, failed=2),
+            Validity.CONSISTENT: LevelCount(exempt=4),
+        }),
+    ]  # fmt: skip
+    for document, checks, levels in cases:
+        assert check(document, checks=checks).levels == levels, document
+
+
+def test_several_findings_of_one_check_are_several_failures_and_all_are_kept() -> None:
+    outcome = check(GOOD, checks=[lambda _: [complaint(), complaint(), complaint()]])
+    assert outcome.levels[Validity.CONSISTENT] == LevelCount(checked=3, failed=3)
+    assert sum(item.code == "odd" for item in outcome.findings) == 3
