@@ -173,14 +173,11 @@ class _Way:
         run, start = self.run, self._start
         first = here = bisect_right(run.ends, start)
         for index in range(here - 1, max(-1, here - 1 - _BACK), -1):
-            token = run.tokens[index]
-            if not token.alternatives:
-                continue
             before = run.data[run.starts[index] : start].rstrip()
             size = len(before)
-            for other in token.alternatives:
+            for other in run.tokens[index].alternatives:
                 piece = other.token
-                if len(piece) > size and piece.startswith(before) and piece != token.token:
+                if len(piece) > size and piece.startswith(before):
                     first = index
                     break
         return first

@@ -10,7 +10,7 @@ import math
 import sys
 from dataclasses import dataclass
 
-from extractkit.confidence._alignment import Alignment, logprob_fault
+from extractkit.confidence._alignment import ROUNDING, SENTINEL, Alignment, logprob_fault
 
 __all__ = ["Sequence", "missing_bytes", "probability_of", "sequence_probability"]
 
@@ -51,13 +51,12 @@ def sequence_probability(run: Alignment, start: int, end: int) -> Sequence:
         return Sequence(reason=reason)
     lowest, total, removed, told = 0.0, 0.0, -1.0, 0
     places = run.over(start, max(end, start + 1))
-    for index in places:
-        token = run.tokens[index]
+    for token in run.tokens[places.start : places.stop]:
         value = token.logprob
-        fault = logprob_fault(value)
-        if fault:
-            return Sequence(tokens=len(places), reason=fault)
-        told += not token.forced
+        if not SENTINEL < value <= ROUNDING:
+            return Sequence(tokens=len(places), reason=logprob_fault(value))
+        if not token.forced:
+            told += 1
         total += value
         lowest = min(lowest, value)
         if token.removed_mass is not None and token.removed_mass > removed:

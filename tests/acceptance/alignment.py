@@ -33,7 +33,7 @@ _REASONS = {
     ),
     "google-vertex/": "generateContent, an API that the library does not speak",
 }
-"""Recordings with log-probabilities that are not laid over an answer: beginning of the file -> why."""
+"""Recordings whose log-probabilities are laid over no answer: beginning of the file -> why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
