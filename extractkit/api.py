@@ -435,8 +435,6 @@ def _refuse_unbuilt(question: Question[Any], **given: object) -> None:
         if item.name not in ("confidence", "repair", "two_step")
         and getattr(question.decoding, item.name) != item.default
     ]
-    if question.grounding.fuzzy:
-        asked.append("Grounding(fuzzy=...)")
     if asked:
         raise UnsupportedError(
             f"{', '.join(asked)}: this version does not do that yet; leave it out"

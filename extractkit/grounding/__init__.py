@@ -8,6 +8,11 @@ level GROUNDED. This room never changes a value and never calls a model.
     words       where a match may begin and end
     numbers     every number by value; surroundings: signs, currencies, percent, scales, units
     dates       every date with its readings; times, moments: times of day, both together
+    forms       strings that the text has in another form only
+    wording, boundaries   other punctuation, names in the other order
+    amounts, worth        strings that are one number with a unit, one number, date or time
+    spelled, spoken       numbers in words; times as people tell them
+    near        near matches, where they are asked for
     locales     decimal marks and date orders by language
     align       the choice among several places
     evidence    the spans of what is chosen, made when somebody looks at them
@@ -96,7 +101,7 @@ def locate(
 
     Raises:
         UsageError: If the locale is not known, or the reference date is no ISO date.
-        UnsupportedError: If fuzzy matches are asked for.
+        UnsupportedError: If numbers in words are asked for and cannot be read.
     """
     rows: list[ClaimRow] = [
         (claim.pointer, claim.value, claim.kind, claim.mark) for claim in claims
@@ -111,7 +116,7 @@ def locate_rows(
 
     Raises:
         UsageError: If the locale is not known, or the reference date is no ISO date.
-        UnsupportedError: If fuzzy matches are asked for.
+        UnsupportedError: If numbers in words are asked for and cannot be read.
     """
     pointers, places, misses, exempt = Source(text, options).find_all(rows)
     evidence = Evidence(pointers, places, text)

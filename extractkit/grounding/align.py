@@ -23,7 +23,7 @@ _LINE_BREAK_COST = 40
 _SIBLINGS = 8
 _FAR = sys.maxsize
 
-Grade: TypeAlias = Literal["exact", "normalised"]
+Grade: TypeAlias = Literal["exact", "normalised", "fuzzy"]
 
 
 class Place(NamedTuple):
@@ -120,6 +120,13 @@ class Places:
     def is_doubtful(self) -> bool:
         """Whether there is a doubt about each of them."""
         return self.best is not None and self.best[0][3] != ""
+
+    @property
+    def spans(self) -> tuple[tuple[int, int], ...]:
+        """Where all of them stand, in the order of the text."""
+        if self._found:
+            return tuple([(place[0], place[1]) for place in self._found])
+        return tuple(sorted([*zip(self.starts, self.ends, strict=True), *self._beside]))
 
     def are_apart(self) -> bool:
         """Return whether the best ones end in the order in which they start."""

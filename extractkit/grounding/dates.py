@@ -25,16 +25,16 @@ __all__ = ["DateIndex", "DateReading"]
 _NAMES = (
     "january jan januar jaenner janvier enero gennaio januari janeiro ene",
     "february feb februar fevrier fevr febrero febbraio februari fevereiro",
-    "march mar marz maerz mars marzo maart marco mrz",
+    "march mar marz maerz mars marzo maart marco mrz marts maret",
     "april apr avril avr abril aprile abr",
-    "may mai mayo maggio mei maio",
+    "may mai mayo maggio mei maio maj",
     "june jun juni juin junio giugno junho",
     "july jul juli juillet juil julio luglio julho",
-    "august aug aout agosto augustus ago",
+    "august aug aout agosto augustus ago augusti agustus ogos",
     "september sep sept septembre septiembre settembre setembro",
     "october oct oktober okt octobre octubre ottobre outubro",
     "november nov novembre noviembre novembro",
-    "december dec dezember dez decembre diciembre dicembre dezembro dic",
+    "december dec dezember dez decembre diciembre dicembre dezembro dic desember disember",
 )
 _MONTHS = {name: number for number, line in enumerate(_NAMES, 1) for name in line.split()}
 _BEGINNINGS = sorted({name[:3] for name in _MONTHS})
@@ -74,6 +74,12 @@ _EAST_ASIAN = re.compile(
     r"(?<!\d)(?P<year>\d{4})\s?[\u5e74\ub144]\s?(?P<month>\d{1,2})\s?[\u6708\uc6d4]"
     r"(?:\s?(?P<day>\d{1,2})\s?[\u65e5\u53f7\u865f\uc77c])?"
 )
+# Japanese years count from an emperor's first, which is not always written as a digit.
+_ERAS = {"\u4ee4\u548c": 2018, "\u5e73\u6210": 1988, "\u662d\u548c": 1925, "\u5927\u6b63": 1911}
+_ERA = re.compile(
+    rf"(?P<era>{'|'.join(_ERAS)})\s?(?P<year>\d{{1,2}}|\u5143)\s?\u5e74\s?(?P<month>\d{{1,2}})\s?\u6708"
+    r"\s?(?P<day>\d{1,2})\s?\u65e5"
+)
 _FOREIGN = re.compile(r"[^\x00-\x7f\d]+")
 _YEAR_MARKS = ("\u5e74", "\ub144")
 _YEAR = re.compile(r"(?<!\d)(?=(?P<year>\d{4})(?!\d))")
@@ -81,8 +87,15 @@ _MONTH_YEAR = re.compile(
     r"(?<![\w/.-])(?:(?P<month>\d{1,2})[/.-](?P<year>\d{4})|(?P<year_first>\d{4})-(?P<second>\d{2}))"
     r"(?![\w/-]|\.\d)"
 )
-_MONTH_BEFORE = re.compile(rf"(?<![^\W\d_])(?P<month>[^\W\d_]{{3,10}}){_GAP}\Z")
+_MONTH_BEFORE = re.compile(
+    rf"(?<![^\W\d_])(?P<month>[^\W\d_]{{3,10}}){_GAP}(?:the\s)?\Z", re.IGNORECASE
+)
 _MONTH_OF = re.compile(r"(?<![^\W\d_])(?P<month>[^\W\d_]{3,10})\.?,?\s{0,2}(?:of\s|de\s)?\Z")
+_DAY_AND_MONTH = re.compile(
+    rf"(?<![\w.,])(?:(?P<day>\d{{1,2}}){_ORDINAL}\s(?:of\s|de\s)?(?P<month>[^\W\d_]{{3,10}})"
+    rf"|(?P<first>[^\W\d_]{{3,10}})\.?\s(?:the\s)?(?P<second>\d{{1,2}})(?:st|nd|rd|th)?)"
+    r"(?!\w|,?\s{1,2}(?:of\s|de\s)?\d{4})"
+)
 _DECADE = re.compile(r"(?<!\d)(?P<digits>\d{3}0)['\u2019]?s\b")
 _RELATIVE = re.compile(
     r"\b(?:(?P<near>today|yesterday|tomorrow)|(?P<which>last|next)\s+"
@@ -157,10 +170,27 @@ class DateIndex:
             return f"only the month {wanted.year:04}-{wanted.month:02}"
         if wanted.year in years:
             return f"only the year {wanted.year:04}"
-        for low, size, said in map(_decade, _DECADE.finditer(self._text)):
+        if (wanted.month, wanted.day) in self._days_without_year:
+            return f"only the day {wanted.month:02}-{wanted.day:02} without a year"
+        for low, size, said in self._decades:
             if low <= wanted.year < low + size:
                 return f"only {said!r}"
         return ""
+
+    @cached_property
+    def _decades(self) -> tuple[tuple[int, int, str], ...]:
+        """First year, number of years and words of each decade or century, each once."""
+        return tuple(dict.fromkeys(map(_decade, _DECADE.finditer(self._text))))
+
+    @cached_property
+    def _days_without_year(self) -> set[tuple[int, int]]:
+        """Month and day of each that the text gives no year."""
+        found: set[tuple[int, int]] = set()
+        for match in _DAY_AND_MONTH.finditer(self._text):
+            month = _month(match["month"] or match["first"])
+            if month is not None:
+                found.add((month, int(match["day"] or match["second"])))
+        return found
 
     @cached_property
     def mentions_relative(self) -> bool:
@@ -190,7 +220,7 @@ class DateIndex:
                 end = max(match.end("day"), match.end("year"))
                 self._add_named(match, match["month"], start, end)
         for match in filter(None, map(partial(_DAY_YEAR.match, self._text), after)):
-            before_day = _MONTH_BEFORE.search(self._text, max(0, match.start() - 16), match.start())
+            before_day = _MONTH_BEFORE.search(self._text, max(0, match.start() - 20), match.start())
             # "March 6 20" is a day and a count; "March 6, 20" and "March 6 '20" are dates.
             is_year = len(match["year"]) > 2 or not match["gap"].isspace()
             if before_day and is_year:
@@ -209,11 +239,17 @@ class DateIndex:
             if match["day"] is not None:
                 day = _day(int(match["year"]), int(match["month"]), int(match["day"]))
                 self._add(day, *match.span())
+        for match in _ERA.finditer(self._text) if self._has_east_asian_years else ():
+            year = _ERAS[match["era"]] + (1 if match["year"] == "\u5143" else int(match["year"]))
+            self._add(_day(year, int(match["month"]), int(match["day"])), *match.span())
 
     @cached_property
     def _east_asian(self) -> tuple[re.Match[str], ...]:
-        has_years = any(mark in self._text for mark in _YEAR_MARKS)
-        return tuple(_EAST_ASIAN.finditer(self._text)) if has_years else ()
+        return tuple(_EAST_ASIAN.finditer(self._text)) if self._has_east_asian_years else ()
+
+    @cached_property
+    def _has_east_asian_years(self) -> bool:
+        return any(mark in self._text for mark in _YEAR_MARKS)
 
     @cached_property
     def _months_and_years(self) -> tuple[set[tuple[int, int]], set[int]]:

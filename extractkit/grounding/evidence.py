@@ -17,8 +17,8 @@ from extractkit.results import Span
 __all__ = ["Evidence"]
 
 _Settled: TypeAlias = tuple[dict[Pointer, Span], dict[Pointer, Place]]
-_set_start, _set_end, _set_grade, _set_ambiguous = (
-    getattr(Span, name).__set__ for name in ("start", "end", "grade", "ambiguous")
+_set_start, _set_end, _set_grade, _set_ambiguous, _set_places = (
+    getattr(Span, name).__set__ for name in ("start", "end", "grade", "ambiguous", "_places")
 )
 
 
@@ -104,6 +104,7 @@ def _settle(places: Mapping[Pointer, Places], breaks: list[int]) -> _Settled:
         span = spans[pointer] = new(Span)
         _set_start(span, each.starts[index])
         _set_end(span, each.ends[index])
+        _set_places(span, each)
         if each.best is None:
             _set_grade(span, each.grade)
             _set_ambiguous(span, False)

@@ -77,7 +77,13 @@ def find_time(text: str, times: TimeIndex, wanted: time, spelled: str) -> list[P
     if isinstance(found, Miss):
         return found
     return [
-        Place(start=each.start, end=each.end, grade=_grade(text, each.start, each.end, spelled))
+        Place(
+            start=each.start,
+            end=each.end,
+            grade=_grade(text, each.start, each.end, spelled),
+            doubt=each.doubt,
+            code="ambiguous_time" if each.doubt else "",
+        )
         for _, each in found
     ]
 
@@ -181,11 +187,17 @@ def _pair(
                     start=start,
                     end=end,
                     grade=_grade(text, start, end, spelled),
-                    doubt=day.doubt,
-                    code="ambiguous_date" if day.doubt else "",
+                    doubt=day.doubt or time_reading.doubt,
+                    code=_code(day, time_reading),
                 )
             )
     return places
+
+
+def _code(day: DateReading, clock: TimeReading) -> str:
+    if day.doubt:
+        return "ambiguous_date"
+    return "ambiguous_time" if clock.doubt else ""
 
 
 def _grade(text: str, start: int, end: int, spelled: str) -> Literal["exact", "normalised"]:

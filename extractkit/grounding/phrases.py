@@ -53,7 +53,7 @@ class PhraseIndex:
         near = None if self._skip_references else self._search(needle)
         if near is not None:
             return near
-        spans = (self._folded.span(at, at + len(needle)) for at in self._offsets(needle))
+        spans = (self.folded.span(at, at + len(needle)) for at in self._offsets(needle))
         whole = (span for span in spans if span is not None and stands_alone(self._text, *span))
         return list(islice(whole, _MOST_PLACES))
 
@@ -111,7 +111,7 @@ class PhraseIndex:
         """
         if not needle.isascii() or len(self._text) > _LONG:
             return None
-        folded, length, inside = self._folded, len(needle), 0
+        folded, length, inside = self.folded, len(needle), 0
         text = folded.text
         search, is_ascii = text.find, self._is_ascii
         is_same = is_ascii and len(folded.starts) == 1
@@ -140,7 +140,7 @@ class PhraseIndex:
         """Whether text and folded text are the same ASCII characters at both edges of a match."""
         start, end = span
         own = self._text[max(0, start - 1) : start + 1], self._text[end - 1 : end + 1]
-        folded, last = self._folded.text, at + len(needle)
+        folded, last = self.folded.text, at + len(needle)
         theirs = folded[max(0, at - 1) : at + 1], folded[last - 1 : last + 1]
         return all(map(str.isascii, own)) and tuple(fold(each).text for each in own) == theirs
 
@@ -153,19 +153,20 @@ class PhraseIndex:
         return fold_phrase(self._text)
 
     @cached_property
-    def _folded(self) -> Folded:
+    def folded(self) -> Folded:
+        """The text, folded."""
         return fold(self._text, skip_references=self._skip_references)
 
     @cached_property
     def _runs(self) -> defaultdict[str, list[int]]:
         """Offsets in the folded text, by word."""
         runs: defaultdict[str, list[int]] = defaultdict(list)
-        for match in _RUN.finditer(self._folded.text):
+        for match in _RUN.finditer(self.folded.text):
             runs[match.group()].append(match.start())
         return runs
 
     def _offsets(self, needle: str) -> Iterator[int]:
-        folded = self._folded.text
+        folded = self.folded.text
         # The index pays only where many needles are looked for.
         if self._skip_references or not _RUN.search(needle):
             yield from find_all(folded, needle)

@@ -1,8 +1,8 @@
 """One text, read once, and asked for many values.
 
-Neighbours: `phrases`, `numbers`, `dates` and `times` read the text, `align` chooses among the
-places found here. Each reading is made when the first claim of its kind asks for it. This module
-never changes a value and never judges a document.
+Neighbours: `phrases`, `numbers`, `dates` and `times` read the text, `forms` looks for strings that
+these do not have, `align` chooses among the places found here. Each reading is made when the first
+claim of its kind asks for it. This module never changes a value and never judges a document.
 """
 
 from __future__ import annotations
@@ -14,15 +14,17 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
-from extractkit.errors import UnsupportedError, UsageError
+from extractkit.errors import UsageError
 from extractkit.fields import Mark
 from extractkit.grounding.align import Place, Places
 from extractkit.grounding.dates import DateIndex
+from extractkit.grounding.forms import Forms
 from extractkit.grounding.locales import convention
 from extractkit.grounding.moments import Miss, find_date, find_datetime, find_time, moment_of
-from extractkit.grounding.normalize import fold_phrase
+from extractkit.grounding.normalize import Folded, fold_phrase
 from extractkit.grounding.numbers import NumberIndex, NumberReading, number_of
 from extractkit.grounding.phrases import PhraseIndex
+from extractkit.grounding.spelled import reader
 from extractkit.grounding.times import TimeIndex
 from extractkit.paths import JsonValue, Pointer, split
 from extractkit.results import Grounding
@@ -77,16 +79,14 @@ class Source:
 
     Raises:
         UsageError: If the locale is not known, or the reference date is no ISO date.
-        UnsupportedError: If fuzzy matches are asked for.
+        UnsupportedError: If numbers in words are asked for and cannot be read.
     """
 
     def __init__(self, text: str, options: Grounding) -> None:
-        if options.fuzzy:
-            raise UnsupportedError(
-                "Grounding(fuzzy=True): near matches are not supported by this version; leave it "
-                "out: values are found after normalisation"
-            )
         self._text = text
+        if options.spelled:
+            reader(options.locale)  # refuses before anything is looked for
+        self._options = options
         self._convention = convention(options.locale)
         self._reference = _reference(options.reference_date)
         self._known: dict[tuple[object, ...], Places | Miss | _InUnits] = {}
@@ -148,7 +148,7 @@ class Source:
         if kind in ("date", "datetime", "time"):
             moment = moment_of(value, kind)
             if moment is not None:
-                found = self._find_moment(moment, value)
+                found = self.find_moment(moment, value)
                 return found if isinstance(found, Miss) else Places.of(found)
         return self._find_text(value)
 
@@ -163,12 +163,28 @@ class Source:
         return found
 
     @cached_property
+    def _forms(self) -> Forms:
+        return Forms(
+            text=self._text, readings=self, options=self._options, convention=self._convention
+        )
+
+    @property
+    def folded(self) -> Folded:
+        """The text, folded."""
+        return self._phrases.folded
+
+    @cached_property
     def _phrases(self) -> PhraseIndex:
         return PhraseIndex(self._text)
 
     @cached_property
     def _without_references(self) -> PhraseIndex:
         return PhraseIndex(self._text, skip_references=True)
+
+    @property
+    def numbers(self) -> NumberIndex:
+        """Its numbers."""
+        return self._numbers
 
     @cached_property
     def _numbers(self) -> NumberIndex:
@@ -190,7 +206,7 @@ class Source:
         needle = fold_phrase(value)
         if not needle:
             return Miss(code="empty_string", reason="is empty, which states nothing; use null")
-        return self._text_places(value, needle) or Miss()
+        return self._text_places(value, needle) or self._forms.find(value)
 
     def _text_places(self, value: str, needle: str) -> Places | None:
         """Return where `value` stands: as it is, else folded, else folded between references."""
@@ -227,7 +243,7 @@ class Source:
                 return Places.of(
                     [Place(*year, "exact", part, "ambiguous_number") for year in years]
                 )
-        return Miss()
+        return self._forms.spelled(number) or Miss()
 
     def _number_places(
         self, readings: Sequence[NumberReading], spelled: str, words: frozenset[str]
@@ -242,7 +258,13 @@ class Source:
             found.append(_new(Place, (start, end, grade, doubt, code)))
         return Places.of(found)
 
-    def _find_moment(self, moment: date | datetime | time, spelled: str) -> Sequence[Place] | Miss:
+    def find_moment(self, moment: date | datetime | time, spelled: str) -> Sequence[Place] | Miss:
+        """Return where the text states a day, a time, or both side by side, or why it does not.
+
+        Args:
+            moment: What is looked for.
+            spelled: How the answer writes it.
+        """
         if isinstance(moment, datetime):
             return find_datetime(self._text, self._dates, self._times, moment, spelled)
         if isinstance(moment, date):

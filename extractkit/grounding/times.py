@@ -1,7 +1,7 @@
 """Every time of day that a text states.
 
-Neighbours: `source` asks for times and joins them to dates. A time without "am" or "pm" is read
-as it stands; this module never adds twelve hours on its own.
+Neighbours: `source` asks for times and joins them to dates, `spoken` reads what is told in words.
+A time without "am" or "pm" is read as it stands; this module never adds twelve hours on its own.
 """
 
 from __future__ import annotations
@@ -10,6 +10,9 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass
 from datetime import time
+from functools import cached_property
+
+from extractkit.grounding.spoken import spoken_times
 
 __all__ = ["TimeIndex", "TimeReading"]
 
@@ -21,6 +24,13 @@ _CLOCK = re.compile(
     re.IGNORECASE,
 )
 
+_TOLD_BEFORE = re.compile(
+    r"(?:(?<!\d)[012]?\d\s|\b(?:half|quarter|five|ten|twenty|twenty.five|\d\d?|min\w*)\s+"
+    r"(?:past|after|to|before|till)\s+)\Z",
+    re.IGNORECASE,
+)
+_REACH = 24
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeReading:
@@ -31,12 +41,14 @@ class TimeReading:
         end: One past the last character, "pm" and the offset included.
         second: Seconds with their fraction, or None where the text gives none.
         offset_s: Seconds east of UTC, or None where the text gives no offset.
+        doubt: The other way to read it, as a sentence; "" where there is none.
     """
 
     start: int
     end: int
     second: float | None
     offset_s: int | None
+    doubt: str = ""
 
 
 class TimeIndex:
@@ -45,6 +57,7 @@ class TimeIndex:
     def __init__(self, text: str) -> None:
         self._readings: defaultdict[tuple[int, int], list[TimeReading]] = defaultdict(list)
         self._offsets: set[int] = set()
+        self._text = text
         for match in _CLOCK.finditer(text):
             self._add(match)
 
@@ -59,7 +72,7 @@ class TimeIndex:
         return tuple(
             dict.fromkeys(
                 (_time(hour, minute, reading.second or 0.0), reading.offset_s)
-                for (hour, minute), readings in self._readings.items()
+                for (hour, minute), readings in (*self._readings.items(), *self._told.items())
                 for reading in readings
             )
         )
@@ -72,15 +85,27 @@ class TimeIndex:
             with_seconds: False where the wanted time says nothing of seconds.
         """
         exact = wanted.second + wanted.microsecond / 1e6
-        return tuple(
+        at = wanted.hour, wanted.minute
+        found = tuple(
             reading
-            for reading in self._readings.get((wanted.hour, wanted.minute), ())
+            for reading in self._readings.get(at, ())
             if not with_seconds or (reading.second or 0.0) == exact
         )
+        return found or (() if exact and with_seconds else tuple(self._told.get(at, ())))
+
+    @cached_property
+    def _told(self) -> defaultdict[tuple[int, int], list[TimeReading]]:
+        """What is told in words, which is looked at only for a time that no clock shows."""
+        told: defaultdict[tuple[int, int], list[TimeReading]] = defaultdict(list)
+        for start, end, hour, minute, doubt in spoken_times(self._text):
+            told[hour, minute].append(
+                TimeReading(start=start, end=end, second=None, offset_s=None, doubt=doubt)
+            )
+        return told
 
     def _add(self, match: re.Match[str]) -> None:
         hour = _hour(match)
-        if hour is None:
+        if hour is None or (match["mark"] is None and self._is_part(match.start())):
             return
         second = float(match["second"]) if match["second"] else None
         if second is not None and match["fraction"]:
@@ -91,6 +116,10 @@ class TimeIndex:
         if reading.offset_s is not None:
             self._offsets.add(reading.offset_s)
         self._readings[hour, int(match["minute"] or 0)].append(reading)
+
+    def _is_part(self, start: int) -> bool:
+        """Whether an hour belongs to what is told before it: 25 to 7 p.m., 12 20 p.m."""
+        return _TOLD_BEFORE.search(self._text, max(0, start - _REACH), start) is not None
 
 
 def _time(hour: int, minute: int, second: float) -> time:

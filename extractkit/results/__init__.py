@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum, IntEnum
 from functools import cache
-from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 import pydantic_core
 from pydantic import BeforeValidator, PlainSerializer, PydanticUserError, TypeAdapter
@@ -160,21 +160,47 @@ class LevelCount:
     failed: int = 0
 
 
+class _Spans(Protocol):
+    @property
+    def spans(self) -> tuple[tuple[int, int], ...]: ...
+
+
+class _Candidates:
+    """Makes the candidates of a span at the first look at them: few look, and there are many."""
+
+    __slots__ = ("_places",)
+
+    _places: _Spans
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> tuple[tuple[int, int], ...]:
+            if name != "candidates":
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            made = self._places.spans
+            object.__setattr__(self, name, made)
+            return made
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class Span(_Candidates):
     """Where a value stands in the caller's text: `text[start:end]` is what was matched.
 
     Attributes:
         start: First character, 0-based.
         end: One past the last character.
-        grade: "exact" (the same characters) or "normalised" (equal after normalisation).
+        grade: "exact" (the same characters), "normalised" (equal after normalisation) or "fuzzy"
+            (a near match, only with `Grounding(fuzzy=True)`).
         ambiguous: The text at this place has another reading too (03/04/2026).
+        candidates: Every place of the value, this one among them, as (start, end) in the order of
+            the text; at most the first thousand. Two spans are equal whatever these are.
     """
 
     start: int
     end: int
     grade: Literal["exact", "normalised", "fuzzy"] = "exact"
     ambiguous: bool = False
+    candidates: tuple[tuple[int, int], ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -54,6 +54,8 @@ class Grounding:
         locale: Language of numbers and dates, such as "de"; None tries the common forms.
         reference_date: ISO date that relative dates count from.
         fuzzy: Accept near matches of strings, marked as such.
+        spelled: Read numbers in words, too ("three thousand"), in the language of the locale, else
+            in English; needs the extra `spelled`.
         enforce: Let local decoding hold marked fields to the source.
         locate: Look for values in the source at all; without that no answer reaches GROUNDED.
     """
@@ -61,6 +63,7 @@ class Grounding:
     locale: str | None = None
     reference_date: str | None = None
     fuzzy: bool = False
+    spelled: bool = False
     enforce: bool = True
     locate: bool = True
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from extractkit import Decoding, Extractor, Grounding, Status, aextract, extract, providers
+from extractkit import Decoding, Extractor, Status, aextract, extract, providers
 from extractkit.errors import UnsupportedError, UsageError
 from extractkit.providers import Local, resolve, shared
 from extractkit.testing import FakeProvider
@@ -61,7 +61,6 @@ def test_an_extractor_closes_the_provider_that_it_made(monkeypatch: pytest.Monke
         ({"samples": 2}, "samples"),
         ({"cache": object()}, "cache"),
         ({"decoding": Decoding(beam=2)}, r"Decoding\(beam"),
-        ({"grounding": Grounding(fuzzy=True)}, r"Grounding\(fuzzy"),
     ],
     ids=str,
 )

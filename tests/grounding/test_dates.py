@@ -160,3 +160,32 @@ def test_a_planted_date_is_found_with_its_span(day: date, form: str, before: str
 def test_another_date_is_not_found(day: date, other: date, form: str) -> None:
     if day != other:
         assert ask(f"on {form.format(day)}", other.isoformat(), "date").verdict != "yes"
+
+
+@pytest.mark.parametrize(
+    ("text", "day", "matched"),
+    [
+        ("on July the 20th 1992.", "1992-07-20", "July the 20th 1992"),
+        ("\u4ee4\u548c8\u5e743\u67086\u65e5", "2026-03-06", "\u4ee4\u548c8\u5e743\u67086\u65e5"),
+        (
+            "\u5e73\u6210\u5143\u5e741\u67088\u65e5",
+            "1989-01-08",
+            "\u5e73\u6210\u5143\u5e741\u67088\u65e5",
+        ),
+        ("den 6 maj 2026", "2026-05-06", "6 maj 2026"),
+        ("31 Ogos 2018", "2018-08-31", "31 Ogos 2018"),
+    ],
+)
+def test_days_in_further_forms(text: str, day: str, matched: str) -> None:
+    answer = ask(text, day, "date")
+    assert (answer.matched, answer.plain) == (matched, True)
+
+
+@pytest.mark.parametrize("text", ["on 16th of June", "June 16th", "16 Jun, at noon"])
+def test_a_day_without_a_year_is_not_precise(text: str) -> None:
+    assert ask(text, "2022-06-16", "date").codes == ("date_precision",)
+    assert ask(text, "2022-06-17", "date").codes == ("not_in_source",)
+
+
+def test_a_day_of_another_year_is_another_day() -> None:
+    assert ask("16th of June 2021", "2022-06-16", "date").codes == ("not_in_source",)

@@ -5,14 +5,13 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from extractkit.errors import UnsupportedError
 from extractkit.fields import Mark
 from extractkit.grounding import ClaimKind, GroundingReport, locate
 from extractkit.grounding.normalize import fold
-from extractkit.results import Grounding, LevelCount, Validity
+from extractkit.results import LevelCount, Validity
 from tests.grounding.asking import Claim, ask
 
 
@@ -46,11 +45,6 @@ def test_exempt_and_empty_leaves_are_counted_and_not_looked_for() -> None:
 def test_messages_stay_short() -> None:
     report = ask("x", "word " * 1000, "text").report
     assert len(report.findings[0].message) < 120
-
-
-def test_fuzzy_matching_is_refused_and_not_ignored() -> None:
-    with pytest.raises(UnsupportedError, match="fuzzy"):
-        ask("x", "x", "text", options=Grounding(fuzzy=True))
 
 
 def test_the_same_value_twice_is_found_twice() -> None:
@@ -182,13 +176,18 @@ def test_any_claims_on_any_text_give_valid_spans_and_full_counts(
     assert report == locate(claims, text)
 
 
+def _letters(text: str) -> list[str]:
+    return [char for char in fold(text).text if char.isalnum()]
+
+
 @given(SOURCES, st.data())
 def test_any_part_of_a_text_is_found_as_what_it_says(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text)))
     value = text[start : data.draw(st.integers(start, len(text)))]
     answer = ask(text, value, "text")
     if answer.matched:
-        assert fold(answer.matched).text == fold(value).text.strip(" ") or "[" in answer.matched
+        same = fold(answer.matched).text == fold(value).text.strip(" ") or "[" in answer.matched
+        assert same or _letters(answer.matched) == _letters(value)
         assert (answer.grade == "exact") == (answer.matched == value.strip())
 
 
@@ -211,6 +210,12 @@ FACTS: list[tuple[str, object, ClaimKind]] = [
     ("rose [3] by", "rose by", "text"),
     ("RM9.00", "9.00", "text"),
     ("東京", "東京", "text"),
+    ("NIKE, INC.", "Nike Inc", "text"),
+    ("Doe, John", "John Doe", "text"),
+    ("infor-\nmation", "information", "text"),
+    ("7,838.80", "7838.80", "text"),
+    ("5 kilograms", "5 kg", "text"),
+    ("25 to 7 p.m.", "18:35", "time"),
 ]
 
 
@@ -220,6 +225,8 @@ FACTS: list[tuple[str, object, ClaimKind]] = [
 def test_unrelated_text_never_lowers_a_verdict(
     fact: tuple[str, object, ClaimKind], before: str, after: str
 ) -> None:
+    # A soft hyphen at the end of a line says that the word goes on: that text is not unrelated.
+    assume("\u00ad" not in before)
     text, value, kind = fact
     alone = ask(text, value, kind)
     among = ask(f"{before}\n{text}\n{after}", value, kind)
