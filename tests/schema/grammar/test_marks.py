@@ -66,6 +66,15 @@ def test_a_marked_text_keeps_its_length() -> None:
     ]  # fmt: skip
     longer = at_x(Verbatim[Annotated[str, Field(min_length=6, max_length=6)]])
     assert admitted(longer, '"No. 5,"', '"No. 5"', '"RM9.00"') == ['"No. 5,"', '"RM9.00"']
+    none = judge(
+        {
+            "type": "array",
+            "items": {"maxLength": 0, "x-extractkit-mark": "verbatim", "type": "string"},
+        },
+        "a",
+    )
+    assert none.admits("[]")
+    assert not none.admits('[""]')
     single = at_x(Verbatim[Annotated[str, Field(max_length=1)]])
     assert admitted(single, '"5"', '"🦊"', '"ok"', '""') == ['"5"', '"🦊"']
     pair = at_x(Verbatim[Annotated[str, Field(max_length=2)]])
@@ -253,6 +262,7 @@ class Needs(BaseModel):
         (Verbatim[list[str]], "one", ()),
         (Annotated[list[Grounded[date]], Field(min_length=1)], "one", ("/*",)),
         (Grounded[date], "one", ("",)),
+        (Grounded[tuple[int, date]], "1", ("/1",)),
         (Grounded[date] | Grounded[time], "one", ("",)),
         (dict[str, Grounded[int]], "one", ()),
     ],
