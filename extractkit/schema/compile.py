@@ -40,8 +40,9 @@ from extractkit.schema.write import write
 __all__ = ["compile_request", "compile_schema", "compile_uncached"]
 
 _KEPT: Final = 256
-_DROPS: Final = frozenset({"intersections", "losses", "recursion", "refs"})
-"""Lowerings after which a definition may be referred to no more."""
+_DROPS: Final = frozenset({"intersections", "losses", "recursion"})
+"""Lowerings after which a definition may be referred to no more. So may it before `refs`, the last
+one: others drop a reference now and then."""
 _NAME: Final = "__extractkit_compiled__"
 """The attribute of a class that holds what was compiled of it, by dialect."""
 
@@ -233,8 +234,8 @@ def _lower(tree: SchemaTree, dialect: Dialect, report: Report, *, is_type: bool)
     for stage in dialect.lowerings:
         scope = Scope(dialect=dialect, tree=tree, report=report, is_type=is_type)
         lowered = lower_stage(stage, tree, scope)
-        drops = not _DROPS.isdisjoint(stage) and lowered is not tree
-        tree = _without_unused(lowered) if drops else lowered
+        may_drop = "refs" in stage or (lowered is not tree and not _DROPS.isdisjoint(stage))
+        tree = _without_unused(lowered) if may_drop else lowered
     if not dialect.open_objects:
         refuse_impossible(tree, dialect)
         check_counts(count(tree), dialect, "(root)")

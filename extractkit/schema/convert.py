@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 from extractkit.paths import JsonValue, Pointer, is_array, is_object, join
 from extractkit.schema.match import accepts, choose, is_found, json_types
 from extractkit.schema.nodes import (
+    LEAVES,
     ArrayNode,
     NeverNode,
     Node,
@@ -21,7 +22,6 @@ from extractkit.schema.nodes import (
     RefNode,
     SchemaTree,
     UnionNode,
-    has_children,
     walk_nodes,
 )
 from extractkit.schema.plain import digits_of, is_same, type_of
@@ -41,6 +41,8 @@ __all__ = [
 
 Place: TypeAlias = "tuple[Place, str | int] | None"
 """A place of the user's document: what it stands in, and its key there; None is the root."""
+_AS_SENT: Final = LEAVES - {RefNode}
+"""Kinds of nodes whose values are the user's own, unless a way says otherwise."""
 _Lift: TypeAlias = Callable[[JsonValue, Place, "list[Fault]"], JsonValue]
 
 
@@ -143,7 +145,7 @@ class Lifter:
 
     def of(self, node: Node) -> _Lift | None:
         """Return what takes an answer to `node` back; None where it has the user's form."""
-        if not node.ways and not has_children(node) and not isinstance(node, RefNode):
+        if type(node) in _AS_SENT and not node.ways:
             return None
         if node not in self._known:
             self._known[node] = self._make(node)
@@ -155,10 +157,9 @@ class Lifter:
         if isinstance(node, UnionNode):
             return self._union(node)
         parts = self._parts(node)
-        ways = tuple(way for way in reversed(node.ways) if way.lifts)
-        if not ways:
+        lifts = [way.lift for way in reversed(node.ways) if way.lifts]
+        if not lifts:
             return parts
-        lifts = tuple(way.lift for way in ways)
 
         def run(value: JsonValue, at: Place, faults: list[Fault]) -> JsonValue:
             if parts is not None:

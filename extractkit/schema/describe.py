@@ -31,6 +31,7 @@ _WHAT: Final = (
     "expected a Pydantic model class, any type that a TypeAdapter takes (list[Invoice], a union, "
     "a dataclass, a TypedDict, Literal[...]), or a JSON Schema as a dict"
 )
+_CONTAINERS: Final = (dict, list)
 _LEGAL_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 
 
@@ -159,7 +160,7 @@ def copy_json(schema: JsonObject) -> JsonObject:
 def bare(schema: JsonValue) -> JsonValue:
     """Return `schema` without `x-extractkit-*` facts; the same object where it has none."""
     if is_array(schema):
-        parts = [bare(part) if isinstance(part, dict | list) else part for part in schema]
+        parts = [bare(part) if isinstance(part, _CONTAINERS) else part for part in schema]
         return schema if all(map(is_, parts, schema)) else parts
     if not is_object(schema):
         return schema
@@ -168,7 +169,7 @@ def bare(schema: JsonValue) -> JsonValue:
         if key.startswith(PREFIX):
             copied = {**schema} if copied is None else copied
             del copied[key]
-        elif isinstance(part, dict | list):
+        elif isinstance(part, _CONTAINERS):
             inner = bare(part)
             if inner is not part:
                 copied = {**schema} if copied is None else copied

@@ -10,10 +10,10 @@ import json
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from math import isfinite
-from typing import Final
+from typing import Any, Final
 
 from extractkit.errors import SchemaError
-from extractkit.paths import JsonValue, Pointer, is_array, is_object, join
+from extractkit.paths import JsonValue, Pointer, is_object, join
 from extractkit.schema.plain import parts_of
 
 __all__ = ["MAX_CHOICE_CHARS", "check_extent", "fault_of_choices"]
@@ -24,6 +24,8 @@ _MAX_PARTS: Final = 250_000
 """Most values and keys that are read, a part that is shared counted wherever it stands."""
 _MAX_BITS: Final = 13_000
 """Longest whole number: Python writes none of more than 4,300 digits."""
+_JSON_TO_REPR: Final = 2
+"""JSON text is at most so many times as long as what Python shows of the same value."""
 MAX_CHOICE_CHARS: Final = 262_144
 """Most characters of the JSON text of one enum's values."""
 
@@ -49,10 +51,8 @@ def check_extent(schema: JsonValue) -> None:
                     'it stands; write what repeats once, under "$defs", and refer to it',
                     pointer="",
                 )
-            if is_object(part):
-                if not _are_fine(part, below, keys=True) or not _are_fine(part.values(), below):
-                    raise _first_fault(schema)
-            elif is_array(part) and not _are_fine(part, below):
+            is_fine = not is_object(part) or _are_names(part)
+            if not is_fine or not _are_fine(part.values() if is_object(part) else part, below):
                 raise _first_fault(schema)
         if not below:
             return
@@ -60,19 +60,27 @@ def check_extent(schema: JsonValue) -> None:
     raise _first_fault(schema)
 
 
-def _are_fine(values: Iterable[object], below: list[JsonValue], *, keys: bool = False) -> bool:
+def _are_names(keys: Iterable[Any]) -> bool:
+    """Whether each of `keys` is a text that can stand in JSON."""
+    try:
+        if "".join(keys).isascii():
+            return True
+    except TypeError:  # one that is no text
+        return False
+    return not any(map(_fault, keys))
+
+
+def _are_fine(values: Iterable[object], below: list[JsonValue]) -> bool:
     """Whether each of `values` can stand in JSON; containers are put into `below`, unread."""
     for value in values:
         kind = type(value)
-        if isinstance(value, str):
-            if kind is str and value.isascii():
+        if type(value) is str:
+            if value.isascii():
                 continue
-        elif keys:
-            return False
-        elif kind is bool or value is None:
-            continue
         elif kind is dict or kind is list:
             below.append(value)
+            continue
+        elif kind is bool or value is None:
             continue
         if _fault(value):
             return False
@@ -168,6 +176,8 @@ def fault_of_choices(values: list[JsonValue], place: Pointer) -> SchemaError | N
         values: What the enum lists.
         place: Where it stands in the user's document.
     """
+    if _JSON_TO_REPR * len(repr(values)) <= MAX_CHOICE_CHARS:
+        return None
     length = len(json.dumps(values, ensure_ascii=False))
     if length <= MAX_CHOICE_CHARS:
         return None

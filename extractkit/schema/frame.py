@@ -51,7 +51,8 @@ class Frame(GenerateJsonSchema):
     @property
     def mode(self) -> JsonSchemaMode:
         """Whether input or output is described; asked for several times at each place."""
-        return self._config.config_dict.get("json_schema_mode_override") or self._mode
+        config = self._config_wrapper_stack.tail.config_dict
+        return config.get("json_schema_mode_override") or self._mode
 
     def sort(self, value: JsonObject, parent_key: str | None = None) -> JsonObject:
         """Return `value` in the order of its description; `write` has an order of its own."""
@@ -66,6 +67,8 @@ class Frame(GenerateJsonSchema):
     ) -> None:
         """Put limits into `json_schema`, but for those that every JSON number keeps."""
         super().update_with_validations(json_schema, core_schema, mapping)
+        if _ENDLESS.keys().isdisjoint(json_schema):
+            return
         for key, endless in _ENDLESS.items():
             if json_schema.get(key) == endless:
                 del json_schema[key]

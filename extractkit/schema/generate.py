@@ -16,7 +16,8 @@ judges nothing: what no answer can fulfil is marked where it stands, and `read` 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from types import MethodType
 from typing import Any, Final
 
 from pydantic_core import core_schema
@@ -29,6 +30,7 @@ from extractkit.schema.plain import each_once
 __all__ = ["Generator"]
 
 _SIDES: Final = ("ge", "gt", "le", "lt")
+_ALIAS: Final = "validation_alias"
 _URI: Final = "a whole URI, with its host"
 
 
@@ -145,8 +147,20 @@ class _Containers(_Scalars):
         return described if names is None else {**described, f"{PREFIX}names": names}
 
 
+_METHODS: Final[dict[type, dict[Any, Any]]] = {}
+"""What describes each type of core schema, by the class that does it."""
+
+
 class Generator(_Containers):
     """Pydantic's generator with facts."""
+
+    def build_schema_type_to_method(self) -> dict[Any, Callable[[Any], JsonObject]]:
+        """Return what describes each type of core schema; Pydantic looks for all of them anew."""
+        kind = type(self)
+        if kind not in _METHODS:
+            methods: dict[Any, Any] = super().build_schema_type_to_method()
+            _METHODS[kind] = {name: method.__func__ for name, method in methods.items()}
+        return {name: MethodType(method, self) for name, method in _METHODS[kind].items()}
 
     def model_field_schema(self, schema: core_schema.ModelField) -> JsonObject:
         """Return a field, or why no key leads to it."""
@@ -182,8 +196,8 @@ class Generator(_Containers):
 
     def _with_reads(self, described: JsonObject, fields: Mapping[str, Any]) -> JsonObject:
         reads = set(fields) if self._reads_names() else set[str]()
-        for field in fields.values():
-            reads.update(path[0] for path in _paths(field.get("validation_alias")))
+        aliases = [field[_ALIAS] for field in fields.values() if _ALIAS in field]
+        reads.update(path[0] for alias in aliases for path in _paths(alias))
         reads -= described.get("properties", {}).keys()
         return {**described, f"{PREFIX}reads": sorted(reads)} if reads else described
 
@@ -192,9 +206,10 @@ class Generator(_Containers):
         return bool(config.get("validate_by_name") or config.get("populate_by_name"))
 
     def _reached(self, described: JsonObject, field: Mapping[str, Any]) -> JsonObject:
-        alias = field.get("validation_alias")
-        paths = _paths(alias)
-        if self._reads_names() or not paths or any(len(path) == 1 for path in paths):
+        alias = field.get(_ALIAS)
+        if alias is None or isinstance(alias, str) or self._reads_names():
+            return described
+        if any(len(path) == 1 for path in _paths(alias)):
             return described
         return self.not_json(
             f"what is read from inside other keys (AliasPath {alias!r}) and has no key of its own"

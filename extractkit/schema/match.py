@@ -86,6 +86,9 @@ def accepts(node: Node, value: JsonValue, tree: SchemaTree, depth: int = _DEPTH)
         depth: How many levels of the value are looked at; deeper parts count as fitting.
     """
     node = tree.resolve(node)
+    types = _NODE_TYPES.get(type(node))
+    if types is not None and type_of(value) not in types:
+        return False
     if isinstance(node, UnionNode):
         return any(accepts(branch, value, tree, depth) for branch in node.branches)
     if isinstance(node, AllOfNode):
@@ -93,8 +96,6 @@ def accepts(node: Node, value: JsonValue, tree: SchemaTree, depth: int = _DEPTH)
     if isinstance(node, ChoiceNode):
         key = json_key(value)
         return any(json_key(known) == key for known in node.values)
-    if type_of(value) not in _NODE_TYPES.get(type(node), _ALL):
-        return False
     if isinstance(node, NumberNode):
         return _accepts_number(node, value)
     if isinstance(node, StringNode):

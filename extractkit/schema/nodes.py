@@ -11,9 +11,8 @@ position or map key ("/lines/*/price"). Inside a definition it counts from that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from operator import attrgetter, is_
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from extractkit.fields import Mark
@@ -21,6 +20,8 @@ from extractkit.paths import JsonObject, JsonValue, Pointer
 from extractkit.schema.ways import Way
 
 __all__ = [
+    "KINDS",
+    "LEAVES",
     "NO_TREE",
     "AllOfNode",
     "AnyNode",
@@ -44,12 +45,15 @@ __all__ = [
     "rebase",
     "replace",
     "stand_in",
+    "walk_kind",
     "walk_nodes",
 ]
 
 N = TypeVar("N", bound="Node")
 T = TypeVar("T")
 _Number: TypeAlias = int | float
+_Change: TypeAlias = "Callable[[Node], Node]"
+_Kinds: TypeAlias = "Collection[type[Node]]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -248,6 +252,14 @@ class SchemaTree:
         return node
 
 
+KINDS: Final[frozenset[type[Node]]] = frozenset(
+    {
+        AllOfNode, AnyNode, ArrayNode, BooleanNode, ChoiceNode, NeverNode, NullNode, NumberNode,
+        ObjectNode, RefNode, StringNode, UnionNode,
+    }
+)  # fmt: skip
+"""Every kind of node."""
+
 NO_TREE: Final = SchemaTree(root=AnyNode())
 """For questions about a node that refers to nothing."""
 
@@ -255,29 +267,29 @@ NO_TREE: Final = SchemaTree(root=AnyNode())
 def replace(old: T, **changes: Any) -> T:
     """Return a copy of a node, property or tree with some attributes changed.
 
-    The same as `dataclasses.replace`, which runs `__init__` anew and takes twice as long; most of
-    what a compilation does is this.
+    The same as `dataclasses.replace`, which runs `__init__` anew and takes three times as long;
+    most of what a compilation does is this.
 
     Raises:
         AttributeError: If it has no such attribute.
     """
-    kind: type[T] = type(old)
-    read, writers = _SLOTS.get(kind) or _slots_of(kind)
-    new = object.__new__(kind)
-    for write, value in zip(writers, read(old), strict=True):
-        write(new, value)
+    new: T = (_COPIERS.get(type(old)) or _copier(type(old)))(old)
     for name, value in changes.items():
         object.__setattr__(new, name, value)
     return new
 
 
-_SLOTS: Final[dict[type[Any], tuple[Callable[[Any], Any], list[Callable[[Any, Any], None]]]]] = {}
+_COPIERS: Final[dict[type[Any], Callable[[Any], Any]]] = {}
 
 
-def _slots_of(kind: Any) -> tuple[Callable[[Any], Any], list[Callable[[Any, Any], None]]]:
+def _copier(kind: Any) -> Callable[[Any], Any]:
+    """Return what copies one kind of node: its slots by name, as `dataclasses` does `__init__`."""
     names = [item.name for item in fields(kind)]
-    made = attrgetter(*names), [getattr(kind, name).__set__ for name in names]
-    return _SLOTS.setdefault(kind, made)
+    known = {f"set_{name}": getattr(kind, name).__set__ for name in names}
+    lines = ["def copy(old):", "new = make(kind)", *[f"set_{x}(new, old.{x})" for x in names]]
+    space: dict[str, Any] = {"kind": kind, "make": object.__new__, **known}
+    exec("\n ".join([*lines, "return new"]), space)  # noqa: S102 - nothing of it comes from outside
+    return _COPIERS.setdefault(kind, space["copy"])
 
 
 def children(node: Node) -> tuple[Node, ...]:
@@ -303,6 +315,10 @@ _CHILDREN: Final[Mapping[type[Node], Callable[[Any], tuple[Node, ...]]]] = {
 }
 
 
+LEAVES: Final = KINDS.difference(_CHILDREN)
+"""The kinds that no node can stand below."""
+
+
 def has_children(node: Node) -> bool:
     """Whether nodes can stand below `node`."""
     return type(node) in _CHILDREN
@@ -318,8 +334,26 @@ def walk_nodes(node: Node) -> Iterator[Node]:
             pending.extend(children(here)[::-1])
 
 
-def stand_in(new: N, old: Node) -> N:
-    """Return `new` at the place of `old`, saying all that `old` says besides its kind."""
+def walk_kind(node: Node, kind: type[N]) -> Iterator[N]:
+    """Yield those of one kind among `node` and everything below it; references end there."""
+    others = LEAVES - {kind}
+    pending = [node]
+    while pending:
+        here = pending.pop()
+        if isinstance(here, kind):
+            yield here
+        if type(here) in _CHILDREN:
+            pending.extend([part for part in children(here)[::-1] if type(part) not in others])
+
+
+def stand_in(new: N, old: Node, **changes: Any) -> N:
+    """Return `new` at the place of `old`, saying all that `old` says besides its kind.
+
+    Args:
+        new: A node, or one that is like it but for `changes`.
+        old: Where it stands, and what is said there.
+        **changes: Attributes of the kind of `new`.
+    """
     return replace(
         new,
         pointer=old.pointer,
@@ -328,6 +362,7 @@ def stand_in(new: N, old: Node) -> N:
         notes=old.notes,
         rest=old.rest,
         beyond=old.beyond,
+        **changes,
     )
 
 
@@ -337,54 +372,64 @@ def owners(tree: SchemaTree) -> Iterator[tuple[str, Node]]:
     yield from tree.definitions.items()
 
 
-def map_children(node: Node, change: Callable[[Node], Node]) -> Node:
-    """Return `node` with each child changed; the same object where nothing changed."""
+def map_children(
+    node: Node, change: Callable[[Node], Node], still: Collection[type[Node]] = ()
+) -> Node:
+    """Return `node` with each child changed; the same object where nothing changed.
+
+    Args:
+        node: Any node.
+        change: Returns what takes the place of a child.
+        still: Kinds of children that stay as they are, unasked.
+    """
     of_kind = _MAPPED.get(type(node))
-    return node if of_kind is None else of_kind(node, change)
+    return node if of_kind is None else of_kind(node, change, still)
 
 
-def _same(new: tuple[Node, ...], old: tuple[Node, ...]) -> bool:
-    return all(map(is_, new, old))
+# Nodes and properties are equal where they are the same, so that tuples of them are, too.
 
 
-def _map_all_of(node: AllOfNode, change: Callable[[Node], Node]) -> Node:
-    parts = tuple([change(part) for part in node.parts])
-    return node if _same(parts, node.parts) else replace(node, parts=parts)
+def _map_all_of(node: AllOfNode, change: _Change, still: _Kinds) -> Node:
+    parts = tuple([part if type(part) in still else change(part) for part in node.parts])
+    return node if parts == node.parts else replace(node, parts=parts)
 
 
-def _map_array(node: ArrayNode, change: Callable[[Node], Node]) -> Node:
-    prefix, items = tuple([change(part) for part in node.prefix]), change(node.items)
-    if items is node.items and _same(prefix, node.prefix):
+def _map_array(node: ArrayNode, change: _Change, still: _Kinds) -> Node:
+    prefix = tuple([change(part) for part in node.prefix]) if node.prefix else ()
+    items = node.items if type(node.items) in still else change(node.items)
+    if items is node.items and prefix == node.prefix:
         return node
     return replace(node, prefix=prefix, items=items)
 
 
-def _map_union(node: UnionNode, change: Callable[[Node], Node]) -> Node:
-    branches = tuple([change(branch) for branch in node.branches])
-    return node if _same(branches, node.branches) else replace(node, branches=branches)
+def _map_union(node: UnionNode, change: _Change, still: _Kinds) -> Node:
+    branches = tuple([part if type(part) in still else change(part) for part in node.branches])
+    return node if branches == node.branches else replace(node, branches=branches)
 
 
-def _map_object(node: ObjectNode, change: Callable[[Node], Node]) -> Node:
+def _map_object(node: ObjectNode, change: _Change, still: _Kinds) -> Node:
     properties = tuple(
         [
-            prop if (new := change(prop.node)) is prop.node else replace(prop, node=new)
+            prop
+            if type(prop.node) in still or (new := change(prop.node)) is prop.node
+            else replace(prop, node=new)
             for prop in node.properties
         ]
     )
     patterns = tuple([(pattern, change(value)) for pattern, value in node.patterns])
-    extra = change(node.extra)
+    extra = node.extra if type(node.extra) in still else change(node.extra)
     names = None if node.names is None else change(node.names)
     if (
         extra is node.extra
         and names is node.names
-        and all(map(is_, properties, node.properties))
-        and all(new is old for (_, new), (_, old) in zip(patterns, node.patterns, strict=True))
+        and properties == node.properties
+        and patterns == node.patterns
     ):
         return node
     return replace(node, properties=properties, patterns=patterns, extra=extra, names=names)
 
 
-_MAPPED: Final[Mapping[type[Node], Callable[[Any, Callable[[Node], Node]], Node]]] = {
+_MAPPED: Final[Mapping[type[Node], Callable[[Any, _Change, _Kinds], Node]]] = {
     AllOfNode: _map_all_of,
     ArrayNode: _map_array,
     ObjectNode: _map_object,

@@ -18,7 +18,7 @@ from extractkit.schema.nodes import (
     UnionNode,
     children,
     owners,
-    walk_nodes,
+    walk_kind,
 )
 from extractkit.schema.plain import parts_of
 
@@ -37,7 +37,7 @@ def find_places(tree: SchemaTree) -> dict[str, tuple[Pointer, ...]]:
     A recursive definition is told where it is entered, not at each depth.
     """
     edges = {
-        owner: [(node.pointer, node.name) for node in walk_nodes(top) if isinstance(node, RefNode)]
+        owner: [(node.pointer, node.name) for node in walk_kind(top, RefNode)]
         for owner, top in owners(tree)
     }
     places: dict[str, list[Pointer]] = {owner: [] for owner in edges}
@@ -59,12 +59,15 @@ def reachable(tree: SchemaTree) -> set[str]:
     """Return the names of the definitions that the root leads to, kept keywords included."""
     found: set[str] = set()
     pending: list[Node] = [tree.root]
-    while pending:
-        for node in walk_nodes(pending.pop()):
-            names = {node.name} if isinstance(node, RefNode) else set[str]()
-            for name in (names | (_kept_names(node) & tree.definitions.keys())) - found:
-                found.add(name)
-                pending.append(tree.definitions[name])
+    while pending and len(found) < len(tree.definitions):
+        node = pending.pop()
+        names = {node.name} if isinstance(node, RefNode) else set[str]()
+        if node.rest:
+            names |= _kept_names(node) & tree.definitions.keys()
+        for name in names - found if names else ():
+            found.add(name)
+            pending.append(tree.definitions[name])
+        pending.extend(children(node))
     return found
 
 

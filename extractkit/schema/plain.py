@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from typing import Final
 
 from extractkit.paths import JsonValue, is_array, is_object
 
 __all__ = ["digits_of", "each_once", "is_same", "json_key", "parts_of", "type_of", "with_article"]
+
+
+_TYPES: Final[Mapping[type, str]] = {
+    type(None): "null",
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    str: "string",
+    list: "array",
+    dict: "object",
+}
 
 
 def parts_of(value: JsonValue) -> Iterator[tuple[str | int, JsonValue]]:
@@ -19,17 +31,13 @@ def parts_of(value: JsonValue) -> Iterator[tuple[str | int, JsonValue]]:
         yield from enumerate(value)
 
 
-def type_of(value: JsonValue) -> str:
-    """Return the JSON type of `value`: null, boolean, number, string, array or object."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int | float):
-        return "number"
-    if isinstance(value, str):
-        return "string"
-    return "array" if isinstance(value, list) else "object"
+def type_of(value: object) -> str:
+    """Return the JSON type of a JSON value: null, boolean, number, string, array or object."""
+    known = _TYPES.get(type(value))
+    if known is not None:
+        return known
+    # A kind of its own, such as the member of a StrEnum.
+    return next((name for kind, name in _TYPES.items() if isinstance(value, kind)), "object")
 
 
 def json_key(value: JsonValue) -> str:

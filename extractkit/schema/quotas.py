@@ -6,7 +6,6 @@ together. Counts are of the nodes that are sent, each definition once.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Final
@@ -14,6 +13,7 @@ from typing import Final
 from extractkit.errors import SchemaError
 from extractkit.schema.dialects import Dialect
 from extractkit.schema.nodes import (
+    LEAVES,
     ArrayNode,
     ChoiceNode,
     NeverNode,
@@ -22,9 +22,8 @@ from extractkit.schema.nodes import (
     SchemaTree,
     UnionNode,
     children,
-    has_children,
     owners,
-    walk_nodes,
+    walk_kind,
 )
 
 __all__ = ["Counts", "check_counts", "count", "count_unions", "refuse_impossible"]
@@ -52,6 +51,9 @@ class Counts:
         return Counts(depth=max(self.depth, other.depth), **summed)
 
 
+_UNCOUNTED: Final = LEAVES - {ChoiceNode}
+_FITTED: Final = LEAVES - {NeverNode}
+"""Leaves that some value always fits."""
 _WHAT: Final = {
     "optional": "keys that may be absent",
     "unions": "places that hold one of several types",
@@ -65,22 +67,25 @@ _WHAT: Final = {
 
 def count(tree: SchemaTree) -> Counts:
     """Return the counts of one tree as it is sent."""
-    found = Counter(characters=sum(map(len, tree.definitions)))
+    found = dict.fromkeys(_WHAT, 0)
+    found["characters"] = sum(map(len, tree.definitions))
     for _, top in owners(tree):
         pending = [(top, 0)]
         while pending:
             node, depth = pending.pop()
             _count(node, found)
-            if has_children(node):
-                depth += isinstance(node, ObjectNode)
+            if isinstance(node, ObjectNode):
+                depth += 1
                 found["depth"] = max(found["depth"], depth)
-                pending.extend([(child, depth) for child in children(node)])
+            pending.extend(
+                [(child, depth) for child in children(node) if type(child) not in _UNCOUNTED]
+            )
     return Counts(**found)
 
 
-def _count(node: Node, found: Counter[str]) -> None:
+def _count(node: Node, found: dict[str, int]) -> None:
     if isinstance(node, UnionNode):
-        found["unions"] += _is_union(node)
+        found["unions"] += _is_counted(node)
     elif isinstance(node, ObjectNode):
         found["properties"] += len(node.properties)
         found["optional"] += sum([not prop.required for prop in node.properties])
@@ -92,11 +97,11 @@ def _count(node: Node, found: Counter[str]) -> None:
 
 def count_unions(tree: SchemaTree) -> int:
     """Return how many places hold one of several types, each definition counted once."""
-    return sum(_is_union(node) for _, top in owners(tree) for node in walk_nodes(top))
+    return sum(_is_counted(node) for _, top in owners(tree) for node in walk_kind(top, UnionNode))
 
 
-def _is_union(node: Node) -> bool:
-    return isinstance(node, UnionNode) and node.form != "lists"
+def _is_counted(node: UnionNode) -> bool:
+    return node.form != "lists"
 
 
 def check_counts(counts: Counts, dialect: Dialect, what: str) -> None:
@@ -137,8 +142,7 @@ def refuse_impossible(tree: SchemaTree, dialect: Dialect) -> None:
                     "say so; remove it, or correct the rules that exclude each other",
                     pointer=place,
                 )
-            if has_children(node):
-                pending.extend(_asked(node))
+            pending.extend([part for part in _asked(node) if type(part) not in _FITTED])
 
 
 def _asked(node: Node) -> Sequence[Node]:

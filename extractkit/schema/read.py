@@ -181,11 +181,12 @@ class _Reader:
             if role is not None:
                 found.setdefault(role, []).append(key)
         meta = self._meta(keywords, found)
+        schema = keywords.schema
         references, unions = found.get("reference", ()), found.get("union", ())
         types, implied = _types(keywords, found)
-        is_choice = "enum" in keywords.schema or "const" in keywords.schema
+        is_choice = "enum" in schema or "const" in schema
         count = len(references) + len(unions) + (is_choice or types is not None)
-        is_lone = count == 1 and "allOf" not in keywords.schema
+        is_lone = count == 1 and "allOf" not in schema
         own: Meta = meta if is_lone else {"pointer": keywords.at}
         parts = [self._reference(keywords, key, own) for key in references]
         if is_choice:
@@ -193,11 +194,11 @@ class _Reader:
             parts.append(choice_node(keywords, typed, own))
         elif types is not None:
             parts.append(self._of_types(keywords, types, implied, own))
-        parts.extend(self._union(keywords, form, own) for form in unions)
+        parts += [self._union(keywords, form, own) for form in unions]
         if is_lone:
             return parts[0]
-        if "allOf" in keywords.schema:
-            parts.extend(self._node(part, keywords.at) for part in keywords.schemas("allOf"))
+        if "allOf" in schema:
+            parts += [self._node(part, keywords.at) for part in keywords.schemas("allOf")]
         return _joined(parts, meta)
 
     def _meta(self, keywords: Keywords, found: _Found) -> Meta:
@@ -351,12 +352,11 @@ def _types(keywords: Keywords, found: _Found) -> tuple[list[str] | None, str | N
 
     None for the types: it speaks of none in particular.
     """
-    names = keywords.types()
-    if names is not None:
-        return names, None
-    spoken = [role for role in _SPEAKING if role in found]
-    if not spoken:
+    if "type" in keywords.schema:
+        return keywords.types(), None
+    if found.keys().isdisjoint(_SPEAKING):
         return None, None
+    spoken = [role for role in _SPEAKING if role in found]
     return list(_TYPES), spoken[0] if len(spoken) == 1 else None
 
 

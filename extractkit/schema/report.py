@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from extractkit.paths import Pointer
 
@@ -43,37 +44,52 @@ class Rewritten:
     after: str
 
 
+_Noted: TypeAlias = tuple[str, Pointer, str, str]
+"""A definition, a place in it, and two words about that."""
+
+
 @dataclass(slots=True)
 class Report:
     """Collects both kinds by definition while nodes are lowered."""
 
-    _lost: list[tuple[str, Unenforced]] = field(default_factory=list[tuple[str, Unenforced]])
-    _changed: list[tuple[str, Rewritten]] = field(default_factory=list[tuple[str, Rewritten]])
+    _lost: list[_Noted] = field(default_factory=list[_Noted])
+    _changed: list[_Noted] = field(default_factory=list[_Noted])
 
     def lose(self, owner: str, pointer: Pointer, keyword: str, why: str) -> None:
         """Note that `keyword` is not enforced at `pointer` of the definition `owner`."""
-        self._lost.append((owner, Unenforced(pointer=pointer, keyword=keyword, why=why)))
+        self._lost.append((owner, pointer, keyword, why))
 
     def change(self, owner: str, pointer: Pointer, before: str, after: str) -> None:
         """Note that `before` became `after` at `pointer` of the definition `owner`."""
-        self._changed.append((owner, Rewritten(pointer=pointer, before=before, after=after)))
+        self._changed.append((owner, pointer, before, after))
 
     def unenforced(self, places: Mapping[str, tuple[Pointer, ...]]) -> tuple[Unenforced, ...]:
         """Return the losses at every place of the user's document, without repeats."""
         return tuple(
-            dict.fromkeys(
-                Unenforced(pointer=place + item.pointer, keyword=item.keyword, why=item.why)
-                for owner, item in self._lost
-                for place in places.get(owner, ())
-            )
+            [
+                Unenforced(pointer=pointer, keyword=keyword, why=why)
+                for pointer, keyword, why in _everywhere(self._lost, places)
+            ]
         )
 
     def rewritten(self, places: Mapping[str, tuple[Pointer, ...]]) -> tuple[Rewritten, ...]:
         """Return the rewritings at every place of the user's document, without repeats."""
         return tuple(
-            dict.fromkeys(
-                Rewritten(pointer=place + item.pointer, before=item.before, after=item.after)
-                for owner, item in self._changed
-                for place in places.get(owner, ())
-            )
+            [
+                Rewritten(pointer=pointer, before=before, after=after)
+                for pointer, before, after in _everywhere(self._changed, places)
+            ]
         )
+
+
+def _everywhere(
+    noted: list[_Noted], places: Mapping[str, tuple[Pointer, ...]]
+) -> dict[tuple[Pointer, str, str], None]:
+    """Return what was noted at every place of the user's document, each once and in order."""
+    return dict.fromkeys(
+        [
+            (place + pointer, one, other)
+            for owner, pointer, one, other in noted
+            for place in places.get(owner, ())
+        ]
+    )

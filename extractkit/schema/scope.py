@@ -7,13 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from extractkit.schema.dialects import Dialect
-from extractkit.schema.nodes import (
-    Node,
-    SchemaTree,
-    has_children,
-    map_children,
-    replace,
-)
+from extractkit.schema.nodes import KINDS, LEAVES, Node, SchemaTree, map_children, replace
 from extractkit.schema.report import Report
 
 __all__ = ["Rewrite", "Scope", "transform_tree"]
@@ -52,21 +46,23 @@ class Rewrite(NamedTuple):
 
     Attributes:
         change: Returns the node that takes the place of one; its children are rewritten already.
-        kinds: The kinds of nodes that are changed; none stands for all kinds.
+        kinds: The kinds of nodes that are changed.
     """
 
     change: Callable[[Any, Scope], Node]
-    kinds: frozenset[type[Node]] = frozenset()
+    kinds: frozenset[type[Node]] = KINDS
 
 
 def transform_tree(tree: SchemaTree, scope: Scope, rewrites: Sequence[Rewrite]) -> SchemaTree:
     """Return `tree` with every node rewritten, innermost first, by each of `rewrites` in turn."""
+    still = LEAVES.difference(*(rewrite.kinds for rewrite in rewrites))
 
     def transform(node: Node) -> Node:
-        if has_children(node):
-            node = map_children(node, transform)
+        node = map_children(node, transform, still)
+        if type(node) in still:
+            return node
         for change, kinds in rewrites:
-            if not kinds or type(node) in kinds:
+            if type(node) in kinds:
                 node = change(node, scope)
         return node
 
@@ -76,7 +72,6 @@ def transform_tree(tree: SchemaTree, scope: Scope, rewrites: Sequence[Rewrite]) 
         definitions[name] = transform(node)
     scope.owner = ""
     root = transform(tree.root)
-    unchanged = all(tree.definitions[name] is node for name, node in definitions.items())
-    if root is tree.root and unchanged:
+    if root is tree.root and definitions == tree.definitions:
         return tree
     return replace(tree, root=root, definitions=definitions)

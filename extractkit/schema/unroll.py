@@ -22,7 +22,7 @@ from extractkit.schema.nodes import (
     UnionNode,
     map_children,
     replace,
-    walk_nodes,
+    walk_kind,
 )
 
 __all__ = ["Unrolled", "groups_of", "unroll"]
@@ -71,7 +71,7 @@ def unroll(tree: SchemaTree, depth: int) -> Unrolled:
 def groups_of(tree: SchemaTree) -> list[list[str]]:
     """Return the sets of definitions that lead to each other, each in the tree's order."""
     ahead = {
-        name: {part.name for part in walk_nodes(node) if isinstance(part, RefNode)}
+        name: {part.name for part in walk_kind(node, RefNode)}
         for name, node in tree.definitions.items()
     }
     reach: dict[str, set[str]] = {}

@@ -25,7 +25,7 @@ from extractkit.schema.nodes import (
     UnionNode,
     owners,
     replace,
-    walk_nodes,
+    walk_kind,
 )
 from extractkit.schema.scope import Rewrite, Scope, transform_tree
 from extractkit.schema.ways import InPlace
@@ -58,7 +58,8 @@ class Named(InPlace):
 
 def lower_tree(tree: SchemaTree, scope: Scope) -> SchemaTree:
     """Return `tree` with names on alternatives that could be confused."""
-    if not any(_may_be_confused(node, tree) for _, top in owners(tree) for node in walk_nodes(top)):
+    unions = (node for _, top in owners(tree) for node in walk_kind(top, UnionNode))
+    if not any(_may_be_confused(node, tree) for node in unions):
         return tree
     lifter = Lifter(tree)
     if not lifter.lifts:
@@ -67,10 +68,8 @@ def lower_tree(tree: SchemaTree, scope: Scope) -> SchemaTree:
     return transform_tree(tree, scope, [rewrite])
 
 
-def _may_be_confused(node: Node, tree: SchemaTree) -> bool:
-    """Whether two alternatives of a union share a JSON type."""
-    if not isinstance(node, UnionNode):
-        return False
+def _may_be_confused(node: UnionNode, tree: SchemaTree) -> bool:
+    """Whether two alternatives share a JSON type."""
     kinds = [json_types(branch, tree) for branch in node.branches]
     return sum(map(len, kinds)) > len(frozenset[str]().union(*kinds))
 

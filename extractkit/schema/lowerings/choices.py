@@ -32,7 +32,7 @@ from extractkit.schema.nodes import (
     owners,
     replace,
     stand_in,
-    walk_nodes,
+    walk_kind,
 )
 from extractkit.schema.plain import json_key, type_of
 from extractkit.schema.scope import Rewrite, Scope
@@ -119,8 +119,7 @@ def _too_many(tree: SchemaTree, limits: Limits) -> Iterable[tuple[str, str]]:
     found = [
         (len(node.values), owner, node)
         for owner, top in owners(tree)
-        for node in walk_nodes(top)
-        if isinstance(node, ChoiceNode)
+        for node in walk_kind(top, ChoiceNode)
     ]
     total = sum(count for count, _, _ in found)
     for count, owner, node in sorted(found, key=lambda item: -item[0]):
@@ -134,11 +133,9 @@ def _too_many(tree: SchemaTree, limits: Limits) -> Iterable[tuple[str, str]]:
 
 
 def _lower(node: ChoiceNode, scope: Scope, *, loose: frozenset[tuple[str, str]]) -> Node:
-    kinds: dict[str, list[JsonValue]] = {}
-    for value in node.values:
-        kind = type_of(value)
-        kinds.setdefault(kind if kind in scope.dialect.choices else "label", []).append(value)
-    node = _labelled(node, kinds, scope)
+    others = [value for value in node.values if type_of(value) not in scope.dialect.choices]
+    if others:
+        node = _labelled(node, others, scope)
     if (scope.owner, node.pointer) in loose:
         return _open(node, scope)
     if scope.dialect.choices_typed:
@@ -172,11 +169,8 @@ _OPEN: Final[Mapping[str, Node]] = {
 """What is left of each JSON type that a choice may hold."""
 
 
-def _labelled(node: ChoiceNode, kinds: dict[str, list[JsonValue]], scope: Scope) -> ChoiceNode:
-    """Return `node` with a text in place of each value that the target takes in no choice."""
-    others = kinds.get("label", [])
-    if not others:
-        return node
+def _labelled(node: ChoiceNode, others: list[JsonValue], scope: Scope) -> ChoiceNode:
+    """Return `node` with a text in place of each of the values that the target does not take."""
     taken = {value for value in node.values if isinstance(value, str)}
     labels: dict[str, str] = {}
     for value in others:

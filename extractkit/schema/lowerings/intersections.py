@@ -39,7 +39,7 @@ from extractkit.schema.nodes import (
     owners,
     rebase,
     replace,
-    walk_nodes,
+    walk_kind,
 )
 from extractkit.schema.scope import Rewrite, Scope
 
@@ -64,8 +64,8 @@ class _NoMergeError(Exception):
 def prepare(tree: SchemaTree, scope: Scope) -> Rewrite | None:
     """Return what makes one node of an allOf, where there is one; None where no allOf is."""
     del scope
-    nodes = (node for _, top in owners(tree) for node in walk_nodes(top))
-    if not any(isinstance(node, AllOfNode) for node in nodes):
+    found = (node for _, top in owners(tree) for node in walk_kind(top, AllOfNode))
+    if next(found, None) is None:
         return None
     return Rewrite(_lower, frozenset({AllOfNode}))
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from itertools import combinations
+from operator import attrgetter
 from typing import Any, Final
 
 from extractkit.paths import JsonValue, join
@@ -57,6 +58,16 @@ _FIELDS_OF: Final[Mapping[type[Node], tuple[str, ...]]] = {
     ArrayNode: ("minItems", "maxItems", "uniqueItems"),
     ObjectNode: ("minProperties", "maxProperties"),
 }
+_LIMITS: Final[Mapping[type[Node], tuple[Callable[[Node], Any], Any]]] = {
+    kind: (
+        attrgetter(*[_FIELDS[keyword][0] for keyword in keywords]),
+        tuple([_FIELDS[keyword][1] for keyword in keywords]),
+    )
+    for kind, keywords in _FIELDS_OF.items()
+}
+"""Of each kind what gives all its limits, and what that is where there are none."""
+_LIMITED: Final = frozenset({AllOfNode, AnyNode, *_FIELDS_OF})
+"""The kinds of which something may be lost besides what any node says."""
 
 
 def lower(node: Node, scope: Scope) -> Node:
@@ -65,6 +76,8 @@ def lower(node: Node, scope: Scope) -> Node:
         node = _rest(node, scope)
     if node.beyond:
         node = _beyond(node, scope)
+    if type(node) not in _LIMITED:
+        return node
     if isinstance(node, AllOfNode) and not _can_intersect(node, scope):
         return _first_part(node, scope)
     if not scope.dialect.plain_schemas:
@@ -104,12 +117,12 @@ def _told(description: str, lost: Mapping[str, JsonValue]) -> str:
 
 
 def _fields(node: Node, scope: Scope) -> Node:
-    fields = _FIELDS_OF.get(type(node))
-    if fields is None:
+    limits_of, neutral_limits = _LIMITS.get(type(node), (None, None))
+    if limits_of is None or limits_of(node) == neutral_limits:
         return node
     lost = {
         keyword: getattr(node, _FIELDS[keyword][0])
-        for keyword in fields
+        for keyword in _FIELDS_OF[type(node)]
         if getattr(node, _FIELDS[keyword][0]) != _FIELDS[keyword][1]
         and not scope.dialect.enforces(keyword)
     }

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from extractkit.paths import JsonObject, JsonValue, is_array, is_object, join
+from extractkit.paths import JsonObject, JsonValue, is_array, is_object
 from extractkit.schema.lowerings.losses import may_overlap
 from extractkit.schema.match import is_found
 from extractkit.schema.nodes import (
@@ -137,11 +137,7 @@ def lower(node: ObjectNode, scope: Scope) -> Node:
     entries = _entries(node, scope)
     if not node.properties:
         scope.change(node, "an open map", "a list of key and value entries")
-        return replace(
-            stand_in(entries, node),
-            min_items=node.min_properties,
-            max_items=node.max_properties,
-        )
+        return stand_in(entries, node, min_items=node.min_properties, max_items=node.max_properties)
     declared = [prop.name for prop in node.properties]
     name = free_name(_OTHERS, declared)
     scope.change(node, "keys beside the declared ones", f'a list of entries under "{name}"')
@@ -158,7 +154,7 @@ def lower(node: ObjectNode, scope: Scope) -> Node:
 
 def closed(node: Node) -> Node:
     """Return what no key beside the declared ones of `node` can be."""
-    return NeverNode(pointer=join(node.pointer, "*"))
+    return NeverNode(pointer=f"{node.pointer}/*")
 
 
 def free_name(name: str, taken: Iterable[str]) -> str:
@@ -171,7 +167,7 @@ def free_name(name: str, taken: Iterable[str]) -> str:
 
 
 def _entries(node: ObjectNode, scope: Scope) -> ArrayNode:
-    at = join(node.pointer, "*")
+    at = f"{node.pointer}/*"
     kinds = [
         _entry(StringNode(pointer=at, pattern=pattern), value) for pattern, value in node.patterns
     ]

@@ -29,7 +29,7 @@ def lower_tree(tree: SchemaTree, scope: Scope) -> SchemaTree:
         SchemaError: If a definition cannot end within the depth that the dialect states.
     """
     depth = scope.dialect.recursion
-    if depth is None:
+    if depth is None or not tree.definitions:
         return tree
     unrolled = unroll(tree, depth)
     for name, reason in unrolled.left:

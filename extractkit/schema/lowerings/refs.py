@@ -12,9 +12,13 @@ stands in descriptions by then.
 
 from __future__ import annotations
 
+from typing import Final
+
 from extractkit.schema.dialects import Limits
 from extractkit.schema.lowerings.maps import free_name
 from extractkit.schema.nodes import (
+    KINDS,
+    LEAVES,
     Node,
     ObjectNode,
     RefNode,
@@ -22,17 +26,26 @@ from extractkit.schema.nodes import (
     UnionNode,
     has_children,
     map_children,
+    owners,
     replace,
+    walk_kind,
     walk_nodes,
 )
 from extractkit.schema.scope import Scope
 
 __all__ = ["lower_tree"]
 
+_NO_REFERENCES: Final = KINDS - {RefNode}
+_OTHER_LEAVES: Final = LEAVES - {RefNode}
+
 
 def lower_tree(tree: SchemaTree, scope: Scope) -> SchemaTree:
     """Return `tree` with references that stand alone."""
-    return _Work(tree, scope.dialect.limits).run()
+    limits = scope.dialect.limits
+    references = (node for _, top in owners(tree) for node in walk_kind(top, RefNode))
+    if limits.depth is None and not any(node.description for node in references):
+        return tree
+    return _Work(tree, limits).run()
 
 
 class _Work:
@@ -51,6 +64,8 @@ class _Work:
         while pending := [name for name in self._definitions if name not in done]:
             for name in pending:
                 done[name] = self._of(self._definitions[name], 0)
+        if root is self._tree.root and done == self._tree.definitions:
+            return self._tree
         return replace(self._tree, root=root, definitions=done)
 
     def _of(self, node: Node, depth: int) -> Node:
@@ -63,7 +78,7 @@ class _Work:
             return self._hoisted(node)
         if self._counts and self._tree.definitions:
             node = self._told_outside(node)
-        return map_children(node, lambda child: self._of(child, inner))
+        return map_children(node, lambda child: self._of(child, inner), _OTHER_LEAVES)
 
     def _told_outside(self, node: Node) -> Node:
         """Return `node` with the descriptions of references that cannot have a copy."""
@@ -76,14 +91,12 @@ class _Work:
                 told.append(child.description)
             return replace(child, description="")
 
-        if isinstance(node, ObjectNode):
-            named = {prop.name: prop.node.description for prop in node.properties}
-            changed = map_children(node, without)
-            told = [f"{name}: {text}" for name, text in named.items() if text in told]
-        else:
-            changed = map_children(node, without)
+        changed = map_children(node, without, _NO_REFERENCES)
         if not told:
             return node
+        if isinstance(node, ObjectNode):
+            named = [(prop.name, prop.node.description) for prop in node.properties]
+            told = [f"{name}: {text}" for name, text in named if text in told]
         return replace(changed, description=f"{node.description} ({'; '.join(told)})".strip())
 
     def _is_free(self, node: RefNode) -> bool:

@@ -19,9 +19,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from operator import is_
 from typing import ClassVar, Final
 
+from extractkit.fields import Mark
 from extractkit.paths import JsonValue, is_array, is_object
 from extractkit.schema.lowerings.defaults import NullIsAbsent, or_null
 from extractkit.schema.lowerings.untyped import JsonText
@@ -46,6 +46,7 @@ from extractkit.schema.ways import InPlace, Way
 __all__ = ["EmptyIsAbsent", "EmptyIsNull", "Filled", "prepare"]
 
 _TWO: Final = "the list that stands for it has more than one element"
+_OF_ONE: Final = "(a list of one, or an empty list if there is none)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,10 @@ class EmptyIsNull(InPlace):
         return value[0] if value else None
 
 
+_IN_PLACE: Final = InPlace()
+_EMPTY_IS_NULL: Final = EmptyIsNull()
+
+
 @dataclass(slots=True)
 class _Spare:
     """What the target still takes."""
@@ -146,7 +151,7 @@ def _lower(node: ObjectNode, scope: Scope, *, spare: _Spare) -> ObjectNode:
     work = _Keys(scope, spare)
     written = [work.always_written(prop) for prop in node.properties]
     properties = tuple([prop for prop in written if prop is not None])
-    if all(map(is_, properties, node.properties)) and len(properties) == len(written):
+    if properties == node.properties:
         return node
     return replace(node, properties=properties, ways=(*node.ways, *work.ways()))
 
@@ -198,7 +203,7 @@ class _Keys:
             return prop
         self._listed.add(prop.name)
         self._change(prop, "required: a list, which is empty for its absence")
-        return replace(prop, required=True, node=self._list_of(prop.node, InPlace()))
+        return replace(prop, required=True, node=self._list_of(prop.node, _IN_PLACE))
 
     def _change(self, prop: Property, after: str) -> None:
         self._scope.change(prop.node, "optional key", after)
@@ -218,8 +223,8 @@ class _Keys:
         tree = self._scope.tree
         target = tree.resolve(node)
         if isinstance(target, UnionNode):
-            return any(self._may_be_null(branch) for branch in target.branches)
-        if any(isinstance(way, JsonText | EmptyIsNull) for way in target.ways):
+            return any(map(self._may_be_null, target.branches))
+        if target.ways and any(isinstance(way, JsonText | EmptyIsNull) for way in target.ways):
             return True
         return admits_null(target, tree)
 
@@ -232,20 +237,27 @@ class _Keys:
             return node
         self._spare.unions += 1
         self._scope.change(node, "null or a value", "a list, which is empty for null")
-        only = replace(others[0], description=node.description or others[0].description)
-        return self._list_of(replace(only, mark=node.mark or only.mark), EmptyIsNull())
+        return self._list_of(others[0], _EMPTY_IS_NULL, said=node.description, mark=node.mark)
 
-    def _list_of(self, node: Node, way: Way) -> Node:
-        """Return a list of no or one element."""
-        told = f"{node.description} (a list of one, or an empty list if there is none)".strip()
+    def _list_of(self, node: Node, way: Way, said: str = "", mark: Mark | None = None) -> Node:
+        """Return a list of no or one element.
+
+        Args:
+            node: The element.
+            way: What the list stands for.
+            said: What is said of the place, in place of what `node` says.
+            mark: The mark of the place, in place of that of `node`.
+        """
+        mark = mark or node.mark
+        told = f"{said or node.description} {_OF_ONE}".strip()
         counts = self._scope.dialect.enforces("maxItems")
         if not counts:
             self._scope.lose(node, "maxItems", "its list can hold several; that is a fault")
         return ArrayNode(
             pointer=node.pointer,
             description=told,
-            mark=node.mark,
-            items=replace(node, description=""),
+            mark=mark,
+            items=replace(node, description="", mark=mark),
             max_items=1 if counts else None,
             ways=(way,),
         )

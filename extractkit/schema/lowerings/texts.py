@@ -103,6 +103,7 @@ class Digits(Way):
         return digits_of(value)
 
 
+_DIGITS: Final = StringNode(ways=(Digits(),))
 _MOST_PLACES: Final = 10
 """The finest step that the engines take is 1e-10."""
 
@@ -158,11 +159,11 @@ def _decimal(node: UnionNode, scope: Scope) -> Node:
 def _as_text(node: UnionNode, pattern: str, scope: Scope) -> Node:
     """Return a decimal as the text of its digits alone: a number could lose some on its way."""
     scope.change(node, "a decimal number or its text", "the text of its digits")
-    others = [part for part in node.branches if not isinstance(part, NumberNode | StringNode)]
-    text = StringNode(pointer=node.pointer, pattern=pattern, ways=(Digits(),))
-    if others:
-        return replace(node, branches=(text, *others), decimal=False)
-    return stand_in(text, node)
+    others = [part for part in node.branches if not isinstance(part, (NumberNode, StringNode))]
+    if not others:
+        return stand_in(_DIGITS, node, pattern=pattern)
+    text = replace(_DIGITS, pointer=node.pointer, pattern=pattern)
+    return replace(node, branches=(text, *others), decimal=False)
 
 
 def _decimal_branch(part: Node, pattern: str, scope: Scope) -> Node:
