@@ -4,11 +4,13 @@ For each threshold t of a list that was fixed beforehand, the answers with a con
 t are a sample of those that t keeps; how many of them are right is binomial, whatever the
 distribution. So "the accuracy of what t keeps is below the target" is tested exactly, and the
 lowest t for which that is rejected is taken. Many thresholds are tested, and still all errors
-together stay below 1 - confidence_level: they are tested in a fixed sequence, from the highest
-one down, and a level is handed on from a rejected hypothesis to the next one only. This is
-fixed-sequence testing as in Learn then Test (Angelopoulos, Bates, Candes, Jordan and Lei, 2021,
-arXiv:2110.01052), with four starting points that share the level, as in the fallback procedure
-(Wiens, Pharmaceutical Statistics 2, 2003): one unlucky small sample at the top ends nothing.
+together stay below 1 - confidence_level: they are tested in an order that was fixed beforehand,
+and a level is handed on from a rejected hypothesis to the next one only.
+
+This is split fixed-sequence testing as in Learn then Test (Angelopoulos, Bates, Candes, Jordan and
+Lei, 2021, arXiv:2110.01052): a part of the pairs that is not tested says where to begin. From there
+it goes on to lower thresholds. Two more starting points at higher ones share the level, as in
+the fallback procedure (Wiens, Pharmaceutical Statistics 2, 2003), for when the first test fails.
 
 Neighbours: `_binomial` has the tails. What is abstained on is the business of whoever asks.
 """
@@ -20,12 +22,12 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeAlias
 
 from extractkit.calibration._binomial import least_count, upper_tail
 from extractkit.calibration._fields import field_of
 from extractkit.calibration._figures import wilson_interval
-from extractkit.calibration._maps import Calibration
+from extractkit.calibration._maps import Calibration, PlattScaling
 from extractkit.calibration._pairs import Pairs, checked_pairs, require_share
 from extractkit.calibration._record import numbers_of, read_record, write_record
 from extractkit.errors import UsageError
@@ -34,11 +36,12 @@ from extractkit.results import Confidence, ExtractionResult, Status
 
 __all__ = ["AbstentionPolicy", "Decision", "Outcome"]
 
-_STARTS: Final = 4
+_STARTS: Final = ((1.0, 0.7), (0.5, 0.2), (0.25, 0.1))
+"""Starting points: coverage as a share of the first one's, and share of the level."""
+_ROOM: Final = 1.2
+"""So many times the fewest answers that can show anything are wanted for a start."""
 _GRID_SHARE: Final = 5
-"""One pair of so many is used for the list of thresholds, and for nothing else."""
-_ROOM: Final = 1.3
-"""The first start keeps so many times the fewest answers that can show anything."""
+"""One pair of so many says which thresholds are tested and in which order, and is not tested."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,8 +146,8 @@ class AbstentionPolicy:
             target_accuracy: Above 0 and below 1.
             confidence_level: Above 0 and below 1.
             fields: See the attribute.
-            unlabelled: Confidences of other answers, for the list of thresholds; without them,
-                a fifth of the pairs is spent on it.
+            unlabelled: Confidences of other answers, for the list of thresholds and their order;
+                without them, a fifth of the pairs is spent on it.
 
         Raises:
             UsageError: If there are no pairs, or a number is out of its range.
@@ -152,12 +155,7 @@ class AbstentionPolicy:
         require_share("target_accuracy", target_accuracy)
         require_share("confidence_level", confidence_level)
         pairs = checked_pairs(confidences, correct)
-        if unlabelled is None:
-            grid, tested = _apart(pairs)
-        else:
-            others = list(unlabelled)
-            grid = [value for value, _ in checked_pairs(others, [True] * len(others))]
-            tested = pairs
+        grid, tested = _apart(pairs) if unlabelled is None else (_claimed(unlabelled), pairs)
         test = _Test(sorted(tested), target_accuracy, 1.0 - confidence_level)
         threshold = test.lowest(grid)
         kept, right = (0, 0) if threshold is None else test.counts(threshold)
@@ -280,11 +278,25 @@ _FIELDS: Final = (
 )  # fmt: skip
 
 
-def _apart(pairs: Pairs) -> tuple[list[float], Pairs]:
-    """Return the confidences of one pair in five, and the others; by chance, not by order."""
+_Grid: TypeAlias = list[tuple[float, float]]
+"""(confidence, probability of being right as far as is known), highest confidence first."""
+
+
+def _apart(pairs: Pairs) -> tuple[_Grid, Pairs]:
+    """Return what one pair in five says, and the other pairs; by chance, not by order."""
     order = sorted(range(len(pairs)), key=lambda at: hashlib.sha256(str(at).encode()).digest())
     size = max(1, len(pairs) // _GRID_SHARE)
-    return [pairs[at][0] for at in order[:size]], [pairs[at] for at in order[size:]]
+    apart = [pairs[at] for at in order[:size]]
+    line = PlattScaling.fit((value for value, _ in apart), (right for _, right in apart))
+    grid = sorted(((value, line.apply(value)) for value, _ in apart), reverse=True)
+    return grid, [pairs[at] for at in order[size:]]
+
+
+def _claimed(unlabelled: Iterable[float]) -> _Grid:
+    """Return confidences, believed as they are: the order may be a poor one, the test is exact."""
+    values = list(unlabelled)
+    pairs = checked_pairs(values, [True] * len(values))
+    return sorted(((value, value) for value, _ in pairs), reverse=True)
 
 
 def _digest(pairs: Pairs) -> str:
@@ -297,7 +309,7 @@ class _Test:
     def __init__(self, pairs: Pairs, target: float, level: float) -> None:
         self._values = [value for value, _ in pairs]
         self._target, self._level = target, level
-        self._least = least_count(target, level / _STARTS)
+        self._least = least_count(target, level * _STARTS[0][1])
         self._right_from = [0] * (len(pairs) + 1)
         for place in range(len(pairs) - 1, -1, -1):
             self._right_from[place] = self._right_from[place + 1] + pairs[place][1]
@@ -307,36 +319,64 @@ class _Test:
         place = bisect_left(self._values, threshold)
         return len(self._values) - place, self._right_from[place]
 
-    def lowest(self, grid: Sequence[float]) -> float | None:
+    def lowest(self, grid: _Grid) -> float | None:
         """Return the lowest threshold that is shown to reach the target.
 
         Args:
-            grid: Confidences that are not among the tested pairs.
+            grid: Of answers that are not among the tested pairs.
         """
-        thresholds = sorted({*grid, 0.0}, reverse=True)
-        starts = self._starts(sorted(grid), thresholds)
         found: float | None = None
         carried = 0.0
-        for place, threshold in enumerate(thresholds):
-            level = carried + self._level / _STARTS * starts.count(place)
+        for threshold, share in self._sequence(grid):
+            level = carried + share * self._level
             carried = 0.0
             if not level:
                 continue
             kept, right = self.counts(threshold)
             if kept and upper_tail(right, kept, self._target) <= level:
-                found, carried = threshold, level
+                carried = level
+                found = threshold if found is None else min(found, threshold)
         return found
 
-    def _starts(self, grid: Sequence[float], thresholds: Sequence[float]) -> list[int]:
-        """Return where the sequences start: known from the grid alone, before any test."""
-        count = len(self._values)
-        first = min(1.0, max(self._least * _ROOM, 1.0) / max(count, 1))
-        shares = [first ** (1.0 - step / _STARTS) for step in range(_STARTS)]
-        places: list[int] = []
-        for share in shares:
-            value = grid[max(0, len(grid) - math.ceil(share * len(grid)))]
-            places.append(thresholds.index(value))
-        return places
+    def _sequence(self, grid: _Grid) -> list[tuple[float, float]]:
+        """Return thresholds in the order of their tests, with the share of the level of each."""
+        thresholds, signals = self._signals(grid)
+        first = max(range(len(thresholds)), key=signals.__getitem__)
+        sequence: list[tuple[float, float]] = []
+        end = len(thresholds)
+        for coverage, share in _STARTS:
+            start = min(int((first + 1) * coverage), end - 1) if end < len(thresholds) else first
+            start = max(start, 0)
+            chain = thresholds[start:end]
+            sequence += [(value, share * (not place)) for place, value in enumerate(chain)]
+            end = start
+            if not end:
+                break
+        return sequence
+
+    def _signals(self, grid: _Grid) -> tuple[list[float], list[float]]:
+        """Return thresholds from the highest one down, and how clearly each should pass.
+
+        In standard errors, by what the grid says; far below 0 where so few answers are kept that
+        none could pass.
+        """
+        share = len(self._values) / len(grid)
+        thresholds: list[float] = []
+        signals: list[float] = []
+        total = 0.0
+        for kept, (value, accuracy) in enumerate(grid, 1):
+            total += accuracy
+            tested = kept * share
+            signal = (total / kept - self._target) * math.sqrt(tested)
+            if thresholds and thresholds[-1] == value:
+                thresholds.pop()
+                signals.pop()
+            thresholds.append(value)
+            signals.append(signal if tested >= self._least * _ROOM else tested - len(self._values))
+        if thresholds[-1] > 0.0:
+            thresholds.append(0.0)
+            signals.append(signals[-1])
+        return thresholds, signals
 
     def why_not(self) -> str:
         """Return why no threshold was found."""
