@@ -28,7 +28,16 @@ _PUNCTUATION: Final = (
     r"\u3001-\u3003\u3008-\u3011\u3014-\u301f\u30fb"
 )
 _WORD: Final = re.compile(rf"[^\W_]+|[^\w{_PUNCTUATION}]")
-_AND: Final = "and"
+# Two ways to write the same word, in a name above all; the longer becomes the shorter.
+_SAME: Final = {
+    "&": "and",
+    "incorporated": "inc",
+    "corporation": "corp",
+    "limited": "ltd",
+    "proprietary": "pty",
+    "berhad": "bhd",
+    "sendirian": "sdn",
+}
 _MOST_NAMES: Final = 4
 _REACH: Final = 8
 _MINUS: Final = re.compile(r"[\s(]-\Z")
@@ -71,8 +80,8 @@ def reduce(folded: str) -> Reduced:
     """Return a folded text without its punctuation: linear in its length."""
     spans = [match.span() for match in _WORD.finditer(folded)]
     words = [folded[start:end] for start, end in spans]
-    if "&" in folded:
-        words = [_AND if word == "&" else word for word in words]
+    if not _SAME.keys().isdisjoint(words):
+        words = [_SAME.get(word, word) for word in words]
     offsets = list(accumulate(map(len, words), initial=0))
     return Reduced("".join(words), offsets, spans, folded)
 

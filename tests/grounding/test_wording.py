@@ -26,6 +26,8 @@ from tests.grounding.asking import ask
         ("on 28-03-18 at", "28/03/18", "28-03-18"),
         ("of two (2) years", "2 years", "2) years"),
         ("AT&T Corp.", "AT and T Corp", "AT&T Corp"),
+        ("by Vertex, Incorporated, of", "Vertex Inc.", "Vertex, Incorporated"),
+        ("MR DIY SDN. BHD.", "Mr DIY Sendirian Berhad", "MR DIY SDN. BHD"),
         ("at 40 % off", "40% off", "40 % off"),
         ("\u201cYes\u201d, he said", '"yes," he said', "\u201cYes\u201d, he said"),
         ("pages 1, 2. Then", "pages 1, 2 then", "pages 1, 2. Then"),
