@@ -89,7 +89,9 @@ class Report:
         except ValueError as error:
             expected, why = None, str(error) or "no"
             if isinstance(error, BeyondLimitError):
-                self.differences[f"JSON by RFC 8259, refused here by a stated limit: {why}"] += 1
+                self.differences[
+                    f"beyond a limit that is ours, and not read further there: {why}"
+                ] += 1
         yield from self._of_jiter(text, expected, why)
         if strict.ok is not (why == ""):
             yield f"SYNTAX {'holds' if strict.ok else 'fails'} here, not there: {why}"
