@@ -44,6 +44,11 @@ class SpelledIndex:
             if value is not None and not text[start:end].isdecimal():
                 self._found[value].append((start, end))
 
+    @property
+    def values(self) -> tuple[Decimal, ...]:
+        """Every number that stands in words, each once."""
+        return tuple(self._found)
+
     def find(self, value: Decimal) -> list[tuple[int, int]]:
         """Return where `value` stands in words, in the order of the text."""
         return self._found.get(value, [])

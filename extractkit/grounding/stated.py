@@ -20,6 +20,7 @@ from extractkit.grounding.locales import convention
 from extractkit.grounding.normalize import fold
 from extractkit.grounding.numbers import NumberIndex
 from extractkit.grounding.source import Source
+from extractkit.grounding.spelled import SpelledIndex
 from extractkit.grounding.times import TimeIndex
 from extractkit.grounding.words import is_letter, stands_alone
 from extractkit.paths import JsonValue
@@ -40,7 +41,7 @@ class Stated:
             of them is made of whole words and whole numbers; white space is a chunk of its own.
         glued: Digits that stand alone but for the letters beside them ("9.00" in "RM9.00").
         numbers: Every number, exactly, with the digits after the point that the text gives it;
-            years that stand inside of dates, too.
+            years that stand inside of dates, too, and numbers in words where they are asked for.
         dates: Every day that some place can be read as.
         times: Every time of day, and its offset from UTC in seconds where the text gives one.
     """
@@ -67,7 +68,7 @@ def stated(text: str, options: Grounding) -> Stated:
 
     Raises:
         UsageError: If the locale is not known, or the reference date is no ISO date.
-        UnsupportedError: If fuzzy matches are asked for.
+        UnsupportedError: If numbers in words are asked for and cannot be read.
     """
     Source(text, options)  # refuses options that cannot be used
     own = convention(options.locale)
@@ -75,10 +76,11 @@ def stated(text: str, options: Grounding) -> Stated:
     day = None if reference is None else date.fromisoformat(reference)
     dates = DateIndex(text, order=own.order, reference=day)
     numbers = NumberIndex(text, decimal=own.decimal)
+    in_words = SpelledIndex(text, options.locale).values if options.spelled else ()
     return Stated(
         chunks=_chunks(text),
         glued=tuple(each for each in dict.fromkeys(_GLUED.findall(text)) if numbers.spelled(each)),
-        numbers=_numbers(numbers, dates),
+        numbers=_numbers(numbers, dates, in_words),
         dates=tuple(sorted(dates.days)),
         times=TimeIndex(text).stated,
         _text=text,
@@ -120,8 +122,11 @@ def _is_one_run(before: str, after: str) -> bool:
     return (before.isdecimal() and after.isdecimal()) or (is_letter(before) and is_letter(after))
 
 
-def _numbers(numbers: NumberIndex, dates: DateIndex) -> tuple[Decimal, ...]:
+def _numbers(
+    numbers: NumberIndex, dates: DateIndex, in_words: tuple[Decimal, ...]
+) -> tuple[Decimal, ...]:
     found = numbers.values()
     known = set(found)
     years = (Decimal(year) for year in dates.years_in_digits if 1000 <= year <= 9999)
-    return (*found, *(year for year in years if year not in known))
+    others = dict.fromkeys((*years, *in_words))
+    return (*found, *(each for each in others if each not in known))

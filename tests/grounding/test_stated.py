@@ -22,6 +22,13 @@ def test_numbers_are_listed_with_the_digits_of_the_text() -> None:
     ]  # fmt: skip
 
 
+def test_numbers_in_words_are_listed_where_they_are_asked_for() -> None:
+    pytest.importorskip("text_to_num")
+    text = "three hundred bolts and 5 nuts"
+    assert facts(text).numbers == (Decimal(5),)
+    assert stated(text, Grounding(spelled=True)).numbers == (Decimal(5), Decimal(300))
+
+
 def test_both_readings_of_an_ambiguous_number_are_listed_unless_the_language_is_known() -> None:
     assert set(facts("1.234").numbers) == {Decimal(1234), Decimal("1.234")}
     assert facts("1.234", locale="de").numbers == (Decimal(1234),)
