@@ -4,6 +4,7 @@
     choice      p(value | one of the legal ones), for closed sets, null or a value, list lengths
     sequence    joint probability and weakest token, for texts and numbers
     score       all of it for one answer, by pointers into the user's shape
+    places      the closed sets of an answer, for a model that scores every alternative
 
 Neighbours: `engine` asks for the scores of an answer, `calibration` makes probabilities of being
 right out of them. This room never takes a mean, never counts keys or structure, and never puts a
@@ -14,17 +15,20 @@ UTF-8.
 
 from extractkit.confidence._alignment import Alignment, align
 from extractkit.confidence._choice import Choice, choice_probability
+from extractkit.confidence._exact import ChoicePlace
 from extractkit.confidence._matching import Option
-from extractkit.confidence._score import Scores, score
+from extractkit.confidence._score import Scores, choice_places, score
 from extractkit.confidence._sequence import Sequence, sequence_probability
 
 __all__ = [
     "Alignment",
     "Choice",
+    "ChoicePlace",
     "Option",
     "Scores",
     "Sequence",
     "align",
+    "choice_places",
     "choice_probability",
     "score",
     "sequence_probability",

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 from extractkit.confidence._alignment import ROUNDING, SENTINEL, Alignment, logprob_fault
 from extractkit.confidence._matching import Matcher, Menu, Option, Options
-from extractkit.confidence._sequence import missing_bytes, probability_of
+from extractkit.confidence._sequence import FORCED, missing_bytes, probability_of
 from extractkit.errors import UsageError
 from extractkit.messages import TokenLogprob
 
@@ -118,11 +118,12 @@ class _Way:
         at_most: The same, as a bound, of options that were lost where no token shows them.
         unseen: What legal tokens have that are not visible, where a mask was at work.
         removed: Largest removed mass; below 0 where none is known.
+        asked: Whether the model decided anything, and not the constraint alone.
     """
 
     __slots__ = (
-        "_end", "_inner", "_matcher", "_start", "at_most", "chosen", "joint", "masses", "removed",
-        "run", "unseen", "weight",
+        "_end", "_inner", "_matcher", "_start", "asked", "at_most", "chosen", "joint", "masses",
+        "removed", "run", "unseen", "weight",
     )  # fmt: skip
 
     def __init__(
@@ -137,6 +138,7 @@ class _Way:
         self.masses: dict[Options, float] = {}
         self.at_most: dict[Options, float] = {}
         self.unseen, self.removed = 0.0, -1.0
+        self.asked = False
 
     def go(self, alive: Options) -> str:
         """Walk, with `alive` being all options; return why there is no number, or nothing."""
@@ -151,7 +153,7 @@ class _Way:
                 return fault
             alive = left
             if alive == chosen:
-                return self._take_tail(index + 1)
+                return self._take_tail(index + 1) if self.asked else FORCED
         return "no token is known that tells the legal values apart"
 
     def _tokens(self) -> Iterator[tuple[int, int, TokenLogprob]]:
@@ -225,6 +227,7 @@ class _Way:
         lowest: float,
     ) -> None:
         """Count the masses at a token that decides something; `own` is its probability."""
+        self.asked = True
         weight = self.weight
         for left, mass in beside:
             self.masses[left] = self.masses.get(left, 0.0) + weight * mass

@@ -14,6 +14,7 @@ from extractkit.confidence._alignment import Alignment
 from extractkit.confidence._choice import Weighed, choose
 from extractkit.confidence._matching import Menu, Option
 from extractkit.confidence._places import ListFound
+from extractkit.confidence._sequence import FORCED
 from extractkit.confidence._words import unavailable
 from extractkit.results import Confidence
 
@@ -38,6 +39,8 @@ def length_confidence(run: Alignment, found: ListFound) -> Confidence | None:
             continue
         menu = _NEXT if index else _FIRST
         choice = choose(run, stop, stop + 1, menu, int(index < found.length))
+        if choice.reason == FORCED:
+            continue  # a mask ended the list, or went on: no choice of the model's
         if choice.probability is None:
             return unavailable(choice.reason)
         steps.append((index, choice))

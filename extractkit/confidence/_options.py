@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 from extractkit.confidence._matching import Menu, Option
-from extractkit.paths import JsonValue, is_object
+from extractkit.paths import JsonValue, is_array, is_object
 from extractkit.schema.convert import below
 from extractkit.schema.match import accepts, is_unknown, json_types
 from extractkit.schema.nodes import (
@@ -119,16 +119,18 @@ class Spot:
             self._exact.update((json_key(value), len(options)) for value in values)
             texts = tuple(dict.fromkeys(text for value in values for text in _spellings(value)))
             options.append(Option(label=label, texts=texts))
-        for kind, label in open_types.items():
-            self._open[kind] = len(options)
-            options.append(Option(label=label, openers=_OPENERS[kind]))
+        for label in dict.fromkeys(open_types.values()):
+            kinds = [kind for kind, given in open_types.items() if given == label]
+            self._open.update(dict.fromkeys(kinds, len(options)))
+            openers = b"".join(_OPENERS[kind] for kind in kinds)
+            options.append(Option(label=label, openers=openers))
         self.options = tuple(options)
         self.menu = Menu(options)
         self._known: dict[tuple[type, JsonValue], int | None] = {}
 
     def option_of(self, value: JsonValue) -> int | None:
         """Return the position of the option that `value` is; None where it is none of them."""
-        if not self._exact or isinstance(value, dict | list):
+        if not self._exact or is_object(value) or is_array(value):
             return self._open.get(type_of(value))
         kind = value.__class__
         if (kind, value) in self._known:
@@ -166,7 +168,7 @@ def _flat(nodes: tuple[Node, ...], tree: SchemaTree) -> Iterator[Node]:
             if node.name not in entered:
                 entered.add(node.name)
                 pending.append(tree.definitions[node.name])
-        elif isinstance(node, UnionNode):
+        elif isinstance(node, UnionNode) and not node.decimal:
             pending.extend(reversed(node.branches))
         elif not isinstance(node, NeverNode):
             yield node
@@ -213,6 +215,8 @@ def _open(
             exact.setdefault(json_text(value), []).append(value)
     elif kind == "object" and is_unknown(node) and kind not in opened:
         opened[kind] = json_text({"unknown": True})
+    elif isinstance(node, UnionNode):  # a decimal number, which may be written as a text
+        opened[kind] = OPEN_LABELS["number"]
     else:
         opened[kind] = OPEN_LABELS[kind]
 

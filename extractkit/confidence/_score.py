@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Final, cast
 
 from extractkit.confidence._alignment import Alignment, align
-from extractkit.confidence._choice import choose
+from extractkit.confidence._choice import Weighed, choose
+from extractkit.confidence._exact import ChoicePlace, exact_choice, places_of
 from extractkit.confidence._lengths import length_confidence
 from extractkit.confidence._matching import Menu, Option
 from extractkit.confidence._options import ABSENT, Plan
@@ -26,7 +27,7 @@ from extractkit.paths import Pointer, is_array, is_object
 from extractkit.results import Confidence
 from extractkit.schema import CompiledSchema
 
-__all__ = ["Scores", "score"]
+__all__ = ["Scores", "choice_places", "score"]
 
 _NO_TOKENS: Final = "not available: the answer came without log-probabilities"
 _EMPTY: Final = Menu((Option(label="{}", openers=b"}"), Option(label="(object)", openers=b'"')))
@@ -59,6 +60,7 @@ def score(
     *,
     leaves: Sequence[Pointer],
     no_tokens: str = _NO_TOKENS,
+    exact: Mapping[int, Sequence[float]] | None = None,
 ) -> Scores:
     """Return how sure the model was of every leaf of an answer.
 
@@ -74,6 +76,7 @@ def score(
         compiled: The schema that the answer is to.
         leaves: The pointers of the leaves of the document in the user's form.
         no_tokens: Why there are no tokens, if there are none.
+        exact: The model's own log-probability of each text of a ChoicePlace, by its `start`.
     """
     if not tokens:
         return Scores(leaves=dict.fromkeys(leaves, unavailable(no_tokens)))
@@ -86,7 +89,27 @@ def score(
     except RecursionError:
         reason = "not available: the answer is nested too deeply to be walked"
         return Scores(leaves=dict.fromkeys(leaves, unavailable(reason)), holes=run.holes)
-    return _Scoring(run, found).scores(leaves)
+    return _Scoring(run, found, exact or {}).scores(leaves)
+
+
+def choice_places(
+    tokens: Sequence[TokenLogprob], text: str, parsed: ParsedDocument, compiled: CompiledSchema
+) -> tuple[ChoicePlace, ...]:
+    """Return the values of closed sets whose alternatives a model can be asked to score.
+
+    Args:
+        tokens: The answer's tokens.
+        text: The answer as it came.
+        parsed: The document in it, in the form that was sent.
+        compiled: The schema that the answer is to.
+    """
+    if not tokens or not parsed.ok:
+        return ()
+    run = align(tokens, text)
+    try:
+        return places_of(run, find(run.data, parsed, _plan(compiled)))
+    except RecursionError:
+        return ()
 
 
 def _plan(compiled: CompiledSchema) -> Plan:
@@ -99,8 +122,8 @@ def _plan(compiled: CompiledSchema) -> Plan:
 class _Scoring:
     """One answer being weighed."""
 
-    def __init__(self, run: Alignment, found: Found) -> None:
-        self._run, self._found = run, found
+    def __init__(self, run: Alignment, found: Found, exact: Mapping[int, Sequence[float]]) -> None:
+        self._run, self._found, self._exact = run, found, exact
         self._leaves: dict[Pointer, Confidence] = {}
         self._presence: dict[Pointer, Confidence] = {}
         self._lengths: dict[Pointer, Confidence] = {}
@@ -132,12 +155,19 @@ class _Scoring:
         if len(options) == 1:
             confidence = unavailable("nothing was to choose: one value only is legal here")
         else:
-            confidence = of_choice(
-                choose(self._run, found.start, found.end, found.spot.menu, option)
-            )
+            confidence = of_choice(self._chosen(found, option))
         self._leaves[pointer] = confidence  # of what is absent too: its default may stand there
         if options[option].label == ABSENT:
             self._presence[pointer] = confidence
+
+    def _chosen(self, found: ValueFound, option: int) -> Weighed:
+        """Weigh a value of a closed set: by the model's own scores, or by the path taken."""
+        path = choose(self._run, found.start, found.end, found.spot.menu, option)
+        scores = self._exact.get(found.start)
+        if scores is None:
+            return path
+        labels = [each.label for each in found.spot.options]
+        return exact_choice(labels, scores, option)._replace(removed_mass=path.removed_mass)
 
     def _open_leaf(self, found: ValueFound) -> Confidence:
         value = found.value

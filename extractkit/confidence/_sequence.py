@@ -9,10 +9,15 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
+from typing import Final
 
 from extractkit.confidence._alignment import ROUNDING, SENTINEL, Alignment, logprob_fault
 
-__all__ = ["Sequence", "missing_bytes", "probability_of", "sequence_probability"]
+__all__ = ["FORCED", "Sequence", "missing_bytes", "probability_of", "sequence_probability"]
+
+
+FORCED: Final = "forced: the constraint left no choice, and the model was not asked"
+"""Why a value has no number that no token was chosen for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +69,7 @@ def sequence_probability(run: Alignment, start: int, end: int) -> Sequence:
     if not told:
         why = "no token of it is known"
         if places:
-            why = "forced: the constraint left no choice, and the model was not asked"
+            why = FORCED
         return Sequence(tokens=len(places), reason=why)
     return Sequence(
         probability=probability_of(total),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from decimal import Decimal
 from enum import Enum
 from typing import Annotated, Any, Literal
 
@@ -11,7 +12,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from extractkit import Unknown, compile_schema
-from extractkit.confidence import score
+from extractkit.confidence import choice_places, score
 from extractkit.parsing import parse_json
 from extractkit.paths import walk
 from tests.confidence.making import masked, scored, spelled, token
@@ -415,3 +416,75 @@ def test_reading_stops_at_answers_nested_too_deeply(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("extractkit.confidence._score.find", fails)
     found = scored(list[int], [("[", 0), ("1", -0.1), ("]", 0)])
     assert "nested too deeply" in found.leaves["/0"].reason
+
+
+def test_every_alternative_of_a_closed_set_can_be_scored_by_the_model_itself() -> None:
+    class Review(BaseModel):
+        tone: Literal["good", "bad"] | None
+        stars: Literal[1, 10]
+        note: str | None
+
+    made = [
+        token('{"tone":', -0.1), token(' "', -0.1), token("good", -0.4), token('","stars":', 0),
+        token("1", -0.5), token(',"note":', 0), token("null}", -0.1),
+    ]  # fmt: skip
+    text = spelled(made)
+    compiled = compile_schema(Review, "json-schema")
+    places = choice_places(made, text, parse_json(text), compiled)
+    assert [(place.pointer, place.token, place.chosen) for place in places] == [
+        ("/tone", 1, 0), ("/stars", 4, 0)
+    ]  # fmt: skip
+    tone, stars = places
+    assert tone.texts == (b' "good"', b' "bad"', b" null")
+    assert tone.labels == ('"good"', '"bad"', "null")
+    assert stars.texts == (b"1,", b"10,")
+    exact = {tone.start: [-1.0, -2.0, -4.0], stars.start: [-0.5, -3.0]}
+    found = score(
+        made, text, parse_json(text), compiled, leaves=["/tone", "/stars", "/note"], exact=exact
+    )
+    total = sum(math.exp(value) for value in exact[tone.start])
+    assert found.leaves["/tone"].alternatives == pytest.approx(
+        {
+            '"good"': math.exp(-1) / total,
+            '"bad"': math.exp(-2) / total,
+            "null": math.exp(-4) / total,
+        }
+    )
+    one = found.leaves["/stars"]
+    assert one.probability == one.low == one.high == pytest.approx(1 / (1 + math.exp(-2.5)))
+    assert found.leaves["/note"].kind == "choice"
+
+
+def test_where_nothing_can_be_scored_no_place_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = compile_schema(bool, "json-schema")
+    text = "true"
+    assert choice_places((), text, parse_json(text), compiled) == ()
+    assert choice_places([token("tr", 0)], "tr", parse_json("tr"), compiled) == ()
+    assert choice_places([token("tr", 0)], text, parse_json(text), compiled) == ()
+    assert len(choice_places([token("true", 0)], text, parse_json(text), compiled)) == 1
+
+    def fails(*_: object) -> None:
+        raise RecursionError
+
+    monkeypatch.setattr("extractkit.confidence._score.find", fails)
+    assert choice_places([token("true", 0)], text, parse_json(text), compiled) == ()
+
+
+def test_a_choice_that_the_constraint_made_alone_has_no_number() -> None:
+    made = [
+        masked("[", {"[": 0.5}, removed=0.5), masked("true", {}, removed=0, forced=True),
+        masked("]", {}, removed=0, forced=True),
+    ]  # fmt: skip
+    found = scored(list[bool], made, dialect="json-schema")
+    assert found.leaves["/0"].reason.startswith("forced")
+    assert found.lengths == {}
+
+
+def test_a_decimal_is_a_number_however_it_is_written() -> None:
+    class Bill(BaseModel):
+        total: Decimal | None
+
+    beside = {'"': math.log(0.4), "6": math.log(0.4), "null": math.log(0.2)}
+    made = [('{"total":', 0), ('"', math.log(0.4), beside), ("62.0", -0.3), ('"}', 0)]
+    found = scored(Bill, made, dialect="json-schema")
+    assert found.presence["/total"].alternatives == pytest.approx({"(number)": 0.8, "null": 0.2})
