@@ -2,7 +2,8 @@
 
 Neighbours: `source` finds the places, this module chooses among them. A place without a doubt is
 taken before one with a doubt, then the place nearest to what was found for the same parent, then
-the first. The same claims and text always give the same choice.
+the first. Where a list has a value several times, these take its places one after the other. The
+same claims and text always give the same choice.
 """
 
 from __future__ import annotations
@@ -165,8 +166,9 @@ def choose(places: Mapping[Pointer, Places], breaks: Sequence[int]) -> list[int]
     chosen = [0] * len(places)
     placed: dict[Pointer, _Siblings] = {}
     undecided: list[tuple[int, _Siblings, Places]] = []
+    listed: dict[tuple[int, int], list[int]] = {}
     for index, (pointer, each) in enumerate(places.items()):
-        parent = pointer.rpartition("/")[0]
+        parent, _, name = pointer.rpartition("/")
         siblings = placed.get(parent)
         if siblings is None:
             siblings = placed[parent] = _Siblings(breaks)
@@ -174,12 +176,45 @@ def choose(places: Mapping[Pointer, Places], breaks: Sequence[int]) -> list[int]
             siblings.add(each.starts[0], each.ends[0])
         else:
             undecided.append((index, siblings, each))
+            if name.isdecimal():
+                listed.setdefault((id(siblings), id(each)), []).append(index)
+    again = {
+        index: (same, at)
+        for same in listed.values()
+        if len(same) > 1
+        for at, index in enumerate(same)
+    }
+    every = list(places.items()) if again else ()
     for index, siblings, each in undecided:
-        nearest = 0
-        if siblings.starts:
-            nearest = chosen[index] = siblings.nearest(each)
-        siblings.add(each.starts[nearest], each.ends[nearest])
+        taken = _next(*again[index], every, chosen) if index in again else None
+        if taken is None:
+            taken = siblings.nearest(each) if siblings.starts else 0
+        chosen[index] = taken
+        siblings.add(each.starts[taken], each.ends[taken])
     return chosen
+
+
+def _next(
+    same: Sequence[int], at: int, places: Sequence[tuple[Pointer, Places]], chosen: Sequence[int]
+) -> int | None:
+    """Return the place of a value that a list has again: the next in the text; None for no more.
+
+    Where the text has it more often than the list, that is the next behind the value before.
+
+    Args:
+        same: Which values of the list are the same.
+        at: Which of these is asked for.
+        places: The places of all values.
+        chosen: What is taken for those before.
+    """
+    index = same[at]
+    pointer, each = places[index]
+    free = chosen[same[at - 1]] + 1 if at else 0
+    if index and len(same) < len(each.starts):
+        before, its_places = places[index - 1]
+        if before.rpartition("/")[0] == pointer.rpartition("/")[0]:
+            free = max(free, bisect_left(each.starts, its_places.starts[chosen[index - 1]]))
+    return free if free < len(each.starts) else None
 
 
 class _Siblings:

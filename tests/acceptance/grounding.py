@@ -26,7 +26,10 @@ from tests.acceptance.grounding_sets import SETS, Document, Label, documents
 from tests.acceptance.pages import table, write
 from tests.acceptance.shared_data import ROOT, Bounds
 
-__all__ = ["main"]
+__all__ = [
+    "BEYOND", "FIGURES", "PAGE", "Case", "Claim", "Figures", "bounds_of", "candidates",
+    "examples_table", "figures_table", "main", "measure",
+]  # fmt: skip
 
 PAGE: Final = ROOT / "docs" / "reference" / "grounding_measured.md"
 FIGURES: Final = ("<!-- figures -->", "<!-- end of figures -->")
@@ -81,8 +84,8 @@ def main() -> int:
     """Measure, print, and return the exit code."""
     arguments = _arguments()
     measured = {name: measure(name, arguments.part) for name in arguments.sets or SETS}
-    figures = _figures(measured)
-    examples = _examples(measured)
+    figures = figures_table(measured)
+    examples = examples_table(measured)
     print(figures)
     print(f"\nFound beyond the denominator:\n{examples}")
     print("\nFalse alarms:")
@@ -98,7 +101,7 @@ def main() -> int:
     if arguments.write:
         write(FIGURES, figures, PAGE)
         write(BEYOND, examples, PAGE)
-    return _bounds(measured).exit_code()
+    return bounds_of(measured).exit_code()
 
 
 def _arguments() -> argparse.Namespace:
@@ -225,7 +228,8 @@ def _wrong(document: Document, pool: dict[str, list[Label]]) -> list[Label]:
     return wrong
 
 
-def _figures(measured: dict[str, Figures]) -> str:
+def figures_table(measured: dict[str, Figures]) -> str:
+    """Return the figures, one row per set."""
     heads = [
         "labels", "in the denominator", "found", "right span among the candidates",
         "right span chosen", "wrong values", "of these in the text", "false alarms",
@@ -254,7 +258,7 @@ def _share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.2f} % ({part} of {whole})" if whole else "no offsets"
 
 
-def _examples(measured: dict[str, Figures]) -> str:
+def examples_table(measured: dict[str, Figures]) -> str:
     """Return twenty of what is found beyond the denominator, as many of each set as there are."""
     chance = random.Random(_SEED)
     shuffled = {
@@ -292,7 +296,8 @@ def _print_cases(name: str, cases: Sequence[Case]) -> None:
         print(f"    {where}: {case.label.value!r} {said} {' '.join(case.codes)}")
 
 
-def _bounds(measured: dict[str, Figures]) -> Bounds:
+def bounds_of(measured: dict[str, Figures]) -> Bounds:
+    """Check and print the aims."""
     bounds = Bounds()
     for name, each in measured.items():
         recall = each.found / each.counted

@@ -122,3 +122,27 @@ def test_places_in_rows_are_told_apart_by_their_lines() -> None:
     }
     chosen = choose({**names, **prices}, line_breaks(text))
     assert chosen == [*[0] * 20, *range(20)]
+
+
+def _listed(values: str, text: str) -> list[int]:
+    claims = [Claim(pointer=f"/seen/{at}", value=value) for at, value in enumerate(values.split())]
+    evidence = locate(claims, text).evidence
+    return [evidence[claim.pointer].start for claim in claims]
+
+
+def test_a_value_that_a_list_has_again_takes_the_next_place() -> None:
+    text = "flu, gout, flu, gout, gout, flu"
+    assert _listed("flu gout flu gout gout flu", text) == [0, 5, 11, 16, 22, 28]
+    assert _listed("flu flu", text) == [0, 11]
+    assert _listed("gout flu flu", text) == [5, 11, 28]
+    assert _listed("flu flu flu flu", text)[:3] == [0, 11, 28]
+
+
+def test_values_before_a_list_do_not_move_its_first() -> None:
+    claims = [
+        Claim(pointer="/title", value="last"),
+        Claim(pointer="/seen/0", value="flu"),
+        Claim(pointer="/seen/1", value="flu"),
+    ]
+    evidence = locate(claims, "flu, flu, flu, last").evidence
+    assert [span.start for span in evidence.values()] == [15, 0, 5]

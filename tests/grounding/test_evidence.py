@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import operator
 import pickle
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -105,3 +106,27 @@ def test_a_doubtful_choice_is_made_at_once_and_told() -> None:
     report = locate([Claim(pointer="/part", value=4, kind="number")], "GPT-4 is a model")
     assert [(item.path, item.code) for item in report.findings] == [("/part", "ambiguous_number")]
     assert report.evidence == {"/part": Span(start=4, end=5, ambiguous=True)}
+
+
+def test_every_place_of_a_value_is_a_candidate() -> None:
+    evidence = _report().evidence
+    assert evidence["/0/price"].candidates == evidence["/1/price"].candidates == ((7, 11), (18, 22))
+    assert evidence["/0/name"].candidates == ((0, 4),)
+    doubtful = locate([Claim(value=48, kind="number")], "48% of 48 and of 48%").evidence["/x"]
+    assert (doubtful.start, doubtful.candidates) == (7, ((0, 3), (7, 9), (17, 20)))
+
+
+def test_candidates_are_kept_by_copies_and_do_not_tell_spans_apart() -> None:
+    span = _report().evidence["/1/price"]
+    for made in (copy.copy(span), copy.deepcopy(span), pickle.loads(pickle.dumps(span))):
+        assert (made, made.candidates) == (span, ((7, 11), (18, 22)))
+    assert span == Span(start=18, end=22)
+    assert (hash(span), repr(span)) == (hash(SPANS["/1/price"]), repr(SPANS["/1/price"]))
+    assert Span(start=1, end=2).candidates == ()
+
+
+def test_a_span_has_no_other_names() -> None:
+    with pytest.raises(AttributeError, match="'Span' object has no attribute 'stop'"):
+        operator.attrgetter("stop")(_report().evidence["/0/name"])
+    with pytest.raises(AttributeError, match="_places"):
+        operator.attrgetter("_places")(Span(start=1, end=2))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from extractkit.fields import Mark
 from extractkit.grounding import ClaimKind, GroundingReport, locate
 from extractkit.grounding.normalize import fold
-from extractkit.results import LevelCount, Validity
+from extractkit.results import Grounding, LevelCount, Validity
 from tests.grounding.asking import Claim, ask
 
 
@@ -156,24 +156,34 @@ TOKENS = st.sampled_from(
         "\U0001f600",
     ]
 )
+TEXTS = st.sampled_from(
+    ["acme 25", "5 kg", "6 March 2026", "1,234.00", "6:30", "wrod", "2026, word"]
+)
 SOURCES = st.lists(TOKENS, max_size=25).map("".join) | st.text(max_size=40)
 
 
-@given(SOURCES, st.lists(st.tuples(VALUES, KINDS), max_size=4))
+@given(
+    SOURCES | SOURCES.map("Acme, twenty-five to {} half past".format),
+    st.lists(st.tuples(VALUES | TEXTS, KINDS), max_size=4),
+    st.sampled_from([Grounding(), Grounding(fuzzy=True), Grounding(locale="en-US")]),
+)
 def test_any_claims_on_any_text_give_valid_spans_and_full_counts(
-    text: str, pairs: list[tuple[object, ClaimKind]]
+    text: str, pairs: list[tuple[object, ClaimKind]], options: Grounding
 ) -> None:
     claims = [
         Claim(pointer=f"/{index}", value=value, kind=kind)
         for index, (value, kind) in enumerate(pairs)
     ]
-    report = locate(claims, text)
+    report = locate(claims, text, options=options)
     count = report.count
     errors = [finding for finding in report.findings if finding.severity == "error"]
     assert count.checked + count.exempt == len(claims)
     assert count.failed == len(errors) == count.checked - len(report.evidence)
     assert all(0 <= span.start < span.end <= len(text) for span in report.evidence.values())
-    assert report == locate(claims, text)
+    for span in report.evidence.values():
+        assert (span.start, span.end) in span.candidates
+        assert list(span.candidates) == sorted(span.candidates)
+    assert report == locate(claims, text, options=options)
 
 
 def _letters(text: str) -> list[str]:
