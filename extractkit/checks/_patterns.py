@@ -7,9 +7,8 @@ Neighbours: `_ready` compares what stands there. A key that is itself "*" cannot
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple, TypeAlias
 
 from extractkit.errors import UsageError
 from extractkit.paths import JsonValue, Pointer, is_array, is_object, join, split
@@ -39,8 +38,7 @@ ABSENT: Final = object()
 _STAR: Final = "*"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(NamedTuple):
     """One place that a pattern leads to.
 
     Attributes:
@@ -89,14 +87,14 @@ class Pattern:
         """Whether each place of `other` belongs to one place of this pattern, by its stars."""
         return other.tokens[: len(self._frame)] == self._frame
 
-    def places(self, document: JsonValue, tree: SchemaTree) -> list[Place]:
+    def places(self, document: JsonValue, compiled: CompiledSchema) -> list[Place]:
         """Return the places in `document`, in its order; a field that is not there is ABSENT.
 
         Args:
             document: Plain JSON in the user's shape.
-            tree: The user's nodes, which say where UNKNOWN may stand.
+            compiled: The target, which says where UNKNOWN may stand.
         """
-        unknown = any(is_unknown(tree.resolve(node)) for node in self._nodes(tree))
+        unknown = self._facts(compiled)[1]
         found: list[Place] = []
         for binding, pointer, value in _expand(document, self.tokens):
             is_absent = value is None or (unknown and value in ("unknown", {"unknown": True}))
@@ -110,15 +108,28 @@ class Pattern:
         Raises:
             UsageError: If not.
         """
-        tree = compiled.tree
-        nodes = self._nodes(tree)
-        if types and not types & frozenset[str]().union(
-            *(json_types(each, tree) for each in nodes)
-        ):
+        held = self._facts(compiled)[0]
+        if types and not types & held:
             raise UsageError(
                 f"{self.owner}: {self.text!r} of {compiled.name} never holds a "
                 f"{' or a '.join(sorted(types))}; name a field that does"
             )
+
+    def _facts(self, compiled: CompiledSchema) -> tuple[frozenset[str], bool]:
+        """Return the JSON types at the places and whether UNKNOWN may stand there; found out once.
+
+        Raises:
+            UsageError: If the target has no such place.
+        """
+        key = f"checks: {self.text}"
+        facts: tuple[frozenset[str], bool] | None = compiled.prepared.get(key)
+        if facts is None:
+            tree = compiled.tree
+            nodes = self._nodes(tree)
+            held = frozenset[str]().union(*(json_types(each, tree) for each in nodes))
+            facts = held, any(is_unknown(tree.resolve(node)) for node in nodes)
+            compiled.prepared[key] = facts
+        return facts
 
     def _nodes(self, tree: SchemaTree) -> list[Node]:
         """Return the nodes that may speak of the places.
@@ -157,27 +168,27 @@ def align(patterns: Sequence[Pattern]) -> Pattern:
     return widest
 
 
-def _expand(
-    document: JsonValue, tokens: Sequence[str]
-) -> Iterator[tuple[Binding, Pointer, JsonValue]]:
-    pending: list[tuple[int, Binding, Pointer, JsonValue]] = [(0, (), "", document)]
-    while pending:
-        at, binding, pointer, value = pending.pop()
-        if at == len(tokens):
-            yield binding, pointer, value
-            continue
-        token = tokens[at]
+def _expand(document: JsonValue, tokens: Sequence[str]) -> list[tuple[Binding, Pointer, JsonValue]]:
+    places: list[tuple[Binding, Pointer, JsonValue]] = [((), "", document)]
+    for token in tokens:
         if token == _STAR:
-            inner: list[tuple[str | int, JsonValue]] = (
-                list(enumerate(value)) if is_array(value) else []
-            )
-            if is_object(value):
-                inner = list(value.items())
-            pending += [
-                (at + 1, (*binding, key), join(pointer, key), part) for key, part in reversed(inner)
+            places = [
+                ((*binding, key), join(pointer, key), part)
+                for binding, pointer, value in places
+                for key, part in _items(value)
             ]
         else:
-            pending.append((at + 1, binding, join(pointer, token), _part(value, token)))
+            step = join("", token)
+            places = [
+                (binding, pointer + step, _part(value, token)) for binding, pointer, value in places
+            ]
+    return places
+
+
+def _items(value: JsonValue) -> Iterable[tuple[str | int, JsonValue]]:
+    if is_array(value):
+        return enumerate(value)
+    return value.items() if is_object(value) else ()
 
 
 def _part(value: JsonValue, token: str) -> JsonValue:

@@ -29,6 +29,8 @@ class Quantity:
         """Return -1, 0 or 1 as this is less, equal or greater; None where they have no order."""
         mine: Any = self.amount
         theirs: Any = other.amount
+        if type(mine) is Decimal is type(theirs):
+            return int(mine > theirs) - int(mine < theirs)
         if isinstance(mine, date) and isinstance(theirs, date) and type(mine) is not type(theirs):
             mine, theirs = _day(mine), _day(theirs)
         if type(mine) is not type(theirs):

@@ -85,8 +85,8 @@ class ReadyCheck:
     def __call__(self, context: CheckContext) -> Iterator[Finding]:
         """Yield what the check has to say of one answer."""
         self.require_fit(context.compiled)
-        tree = context.compiled.tree
-        places = [pattern.places(context.document, tree) for pattern in self._patterns]
+        compiled, document = context.compiled, context.document
+        places = [pattern.places(document, compiled) for pattern in self._patterns]
         for said in self._judge(places):
             yield Finding(
                 level=Validity.CONSISTENT,

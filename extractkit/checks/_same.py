@@ -38,11 +38,14 @@ def likeness(made: Any, said: JsonValue) -> Likeness | None:
         made: What Pydantic made.
         said: A JSON scalar of the document.
     """
+    own = _KINDS.get(made.__class__)
+    if own is not None:
+        return own(made, said)
     if isinstance(made, Unknown):
         return None if said == "unknown" else "other"
     if isinstance(made, Enum):
         return None if isinstance(made.value, tuple | list | dict) else likeness(made.value, said)
-    for kind, compare in _KINDS.items():
+    for kind, compare in _KINDS.items():  # of a subclass
         if isinstance(made, kind):
             return compare(made, said)
     if type(made).__module__.partition(".")[0] in _REMADE and isinstance(said, str):
@@ -62,7 +65,7 @@ def _number(made: float, said: JsonValue) -> Likeness | None:
 def _decimal(made: Decimal, said: JsonValue) -> Likeness | None:
     if isinstance(said, bool) or not isinstance(said, int | float | str):
         return "other"
-    meant = attempt(lambda: Decimal(said if isinstance(said, int) else str(said)))
+    meant = attempt(partial(Decimal, said if isinstance(said, int) else str(said)))
     return None if meant == made else "other"
 
 
