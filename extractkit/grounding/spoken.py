@@ -28,7 +28,7 @@ _FIXED: Final = {"noon": 12, "midday": 12, "midnight": 0}
 _HOUR: Final = rf"(?P<hour>(?:[01]?\d|2[0-3])(?!\d)|{'|'.join(_HOURS)})"
 _PART: Final = (
     r"(?:\s?(?P<half>[ap])\.?\s?m\b\.?"
-    r"|(?:\s+o['\u2019]?clock)?\s+(?:(?:in\s+the|at|this|of\s+the)\s+)?"
+    r"|(?P<link>\s+o['\u2019]?clock)?\s+(?P<at>(?:in\s+the|at|this|of\s+the)\s+)?"
     r"(?P<part>morning|afternoon|evening|night)\b)"
 )
 _MINUTE: Final = "|".join(sorted(_MINUTES, key=len, reverse=True))
@@ -46,6 +46,7 @@ _PAIR: Final = re.compile(
 )
 _FIXED_WORD: Final = re.compile(rf"\b(?P<word>{'|'.join(_FIXED)})\b", re.IGNORECASE)
 
+_SPAN: Final = "it may be a time or reach from one number to the other"
 _TWO_NUMBERS: Final = "the digits may be a time or two numbers"
 
 
@@ -88,14 +89,23 @@ def _each(text: str) -> Iterator[Spoken]:
         hour = _hour(_number(match["hour"], _HOURS), match["half"], match["part"])
         if match["way"].lower() in ("to", "before", "till"):
             hour, minute = (hour - (1 if minute else 0)) % 24, -minute % 60
-        yield Spoken(*match.span(), hour, minute)
+        yield Spoken(*match.span(), hour, minute, _span_doubt(match))
     for match in _PLAIN.finditer(text):
+        if not (match["minute"] or match["half"] or match["link"] or match["at"]):
+            continue  # "2 night" counts nights
         hour = _hour(_number(match["hour"], _HOURS), match["half"], match["part"])
         yield Spoken(*match.span(), hour, int(match["minute"] or 0))
     for match in _PAIR.finditer(text):
         yield Spoken(*match.span(), int(match["hour"]), int(match["minute"]), _TWO_NUMBERS)
     for match in _FIXED_WORD.finditer(text):
         yield Spoken(*match.span(), _FIXED[match["word"].lower()], 0)
+
+
+def _span_doubt(match: re.Match[str]) -> str:
+    """Return why "8 to 9" may not be a time, "" where it is one: "25 to 9", "8 minutes to 9 pm"."""
+    hours = match["minute"].isdecimal() and match["hour"].isdecimal() and int(match["minute"]) < 24
+    plain = match["way"].lower() == "to" and "min" not in match.group().lower()
+    return _SPAN if hours and plain and int(match["minute"]) != 20 else ""
 
 
 def _number(word: str, words: dict[str, int]) -> int:

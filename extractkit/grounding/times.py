@@ -24,12 +24,15 @@ _CLOCK = re.compile(
     re.IGNORECASE,
 )
 
+# "25 to 7 p.m." does not tell 7 p.m., "10 to 11 p.m." may.
 _TOLD_BEFORE = re.compile(
-    r"(?:(?<!\d)[012]?\d\s|\b(?:half|quarter|five|ten|twenty|twenty.five|\d\d?|min\w*)\s+"
-    r"(?:past|after|to|before|till)\s+)\Z",
+    r"(?:\b(?:half|quarter|five|ten|twenty|twenty.five|min\w*|2[05]|[3-5]\d)\s+"
+    r"(?:past|after|to|before|till)|\b\d\d?\s+(?:past|after))\s+\Z",
     re.IGNORECASE,
 )
+_MAY_BE_TOLD = re.compile(r"(?<!\d)[012]?\d\s(?:(?:to|before|till)\s)?\Z", re.IGNORECASE)
 _REACH = 24
+_PART = "the hour may be a part of a time that is told in words"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,21 +108,37 @@ class TimeIndex:
 
     def _add(self, match: re.Match[str]) -> None:
         hour = _hour(match)
-        if hour is None or (match["mark"] is None and self._is_part(match.start())):
+        told = self._told_before(match) if match["mark"] is None else ""
+        if hour is None or told is None:
             return
         second = float(match["second"]) if match["second"] else None
         if second is not None and match["fraction"]:
             second += int(match["fraction"][:6].ljust(6, "0")) / 1e6
         reading = TimeReading(
-            start=match.start(), end=match.end(), second=second, offset_s=_offset(match["zone"])
+            start=match.start(),
+            end=match.end(),
+            second=second,
+            offset_s=_offset(match["zone"]),
+            doubt=told,
         )
         if reading.offset_s is not None:
             self._offsets.add(reading.offset_s)
         self._readings[hour, int(match["minute"] or 0)].append(reading)
 
-    def _is_part(self, start: int) -> bool:
-        """Whether an hour belongs to what is told before it: 25 to 7 p.m., 12 20 p.m."""
-        return _TOLD_BEFORE.search(self._text, max(0, start - _REACH), start) is not None
+    def _told_before(self, match: re.Match[str]) -> str | None:
+        """Return the doubt about an hour for what stands before it; None where it is a minute."""
+        start = match.start()
+        begin = max(0, start - _REACH)
+        if _TOLD_BEFORE.search(self._text, begin, start):
+            return None
+        before = _MAY_BE_TOLD.search(self._text, begin, start)
+        if before is None:
+            return ""
+        if before.group()[:-1].isdecimal():  # "12 20 p.m." has no hour of its own
+            if len(match["hour"]) == 1:
+                return ""
+            return None if int(match["hour"]) > 12 else _PART
+        return _PART
 
 
 def _time(hour: int, minute: int, second: float) -> time:

@@ -56,6 +56,6 @@ def _time(written: str) -> time | None:
         moment
         for moment, offset_s in clock.stated
         for each in clock.find(moment)
-        if (each.start, each.end) == (0, len(written)) and offset_s is None
+        if (each.start, each.end, each.doubt) == (0, len(written), "") and offset_s is None
     }
     return found.pop() if len(found) == 1 else None

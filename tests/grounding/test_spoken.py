@@ -42,6 +42,8 @@ def test_a_told_time_is_found(text: str, value: str, matched: str) -> None:
         ("half past six", "06:30:15"),
         ("lot 12 20 30", "12:20"),
         ("12 200", "12:20"),
+        ("for one night", "01:00"),
+        ("2 night", "02:00"),
     ],
 )
 def test_a_part_of_a_told_time_is_none(text: str, value: str) -> None:
@@ -51,6 +53,12 @@ def test_a_part_of_a_told_time_is_none(text: str, value: str) -> None:
 def test_two_numbers_are_a_doubtful_time() -> None:
     answer = ask("today at 13 50. I did", "13:50", "time")
     assert (answer.verdict, answer.codes) == ("flagged", ("ambiguous_time",))
+    answer = ask("from 10 to 11 pm", "22:50", "time")
+    assert (answer.verdict, answer.codes) == ("flagged", ("ambiguous_time",))
+    assert ask("from 10 to 11 pm", "23:00", "time").verdict == "flagged"
+    assert ask("table 5 10 pm", "22:00", "time").verdict == "flagged"
+    assert ask("table 12 9 pm", "21:00", "time").plain
+    assert ask("from 10 am to 11 pm", "23:00", "time").plain
     answer = ask("on 6 March 2026 at 13 50", "2026-03-06T13:50", "datetime")
     assert (answer.verdict, answer.codes) == ("flagged", ("ambiguous_time",))
 
