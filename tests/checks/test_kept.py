@@ -6,7 +6,6 @@ import copy
 import dataclasses
 import datetime as dt
 import ipaddress
-import json
 import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -482,15 +481,19 @@ def _differences(said: Any, written: Any, path: str = "") -> Iterator[str]:
             else:
                 yield join(path, key)
     elif isinstance(said, list) and isinstance(written, list):
-        if len(said) != len(written):
-            yield path
-        elif sorted(map(json.dumps, said)) != sorted(map(json.dumps, written)):
-            for at, (part, other) in enumerate(zip(said, written, strict=True)):
-                # A set is written in an order of its own.
-                if all([*_differences(part, each)] for each in written):
-                    yield from _differences(part, other, join(path, at))
+        yield from _different_items(said, written, path)
     elif not _is_alike(said, written):
         yield path
+
+
+def _different_items(said: list[Any], written: list[Any], path: str) -> Iterator[str]:
+    if len(said) != len(written):
+        yield path
+        return
+    for at, (part, other) in enumerate(zip(said, written, strict=True)):
+        # A set is written in an order of its own.
+        if all([*_differences(part, each)] for each in written):
+            yield from _differences(part, other, join(path, at))
 
 
 def _unread_keys(said: dict[str, Any], written: dict[str, Any]) -> dict[str, str]:
