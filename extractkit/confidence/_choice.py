@@ -203,7 +203,7 @@ class _Way:
             seen += mass
             lowest = mass if mass < lowest else lowest
             there = left_by(other.token, alive)
-            if there and there != alive:
+            if there and (there != alive or left != alive):
                 beside.append((there, mass))
         decides = left != alive or bool(beside)
         if decides or (at < self._inner[1] and at + len(own_piece) > self._inner[0]):

@@ -29,8 +29,10 @@ class ChoicePlace:
         start: Its first byte in the answer: the key under which `score` takes the scores.
         token: Position of the first token that wrote a byte of it; the tokens before it are the
             beginning that all alternatives have in common.
-        texts: What follows that beginning, for each alternative: the rest of the structure, the
-            value, and the byte behind it where one value is the beginning of another.
+        texts: What follows that beginning, for each alternative: the rest of the structure and the
+            value, without its closing quote. That, or the byte behind a number, is there where
+            one value is the beginning of another: else it decides nothing, and how likely it is
+            depends on the tokens that it could share.
         labels: What each is to the user.
         chosen: Which of them the answer holds.
     """
@@ -60,20 +62,26 @@ def _place(run: Alignment, found: ValueFound) -> ChoicePlace | None:
     texts = [option.texts[0] for option in options]
     texts[chosen] = run.data[found.start : found.end]
     head = run.data[run.starts[covering.start] : found.start]
-    behind = run.data[found.end : found.end + 1] if _has_beginnings(texts) else b""
+    behind = run.data[found.end : found.end + 1]
     return ChoicePlace(
         pointer=found.pointer,
         start=found.start,
         token=covering.start,
-        texts=tuple(head + text + behind for text in texts),
+        texts=tuple(head + text for text in _without_tails(texts, behind)),
         labels=tuple(option.label for option in options),
         chosen=chosen,
     )
 
 
-def _has_beginnings(texts: Sequence[bytes]) -> bool:
-    """Whether one text is the beginning of another one."""
-    return any(second.startswith(first) for first, second in pairwise(sorted(texts)))
+def _without_tails(texts: Sequence[bytes], behind: bytes) -> list[bytes]:
+    """Return texts of which none is the beginning of another one, as short as they can be."""
+    bare = [text.removesuffix(b'"') for text in texts]
+    ordered = sorted(bare)
+    begun = {first for first, second in pairwise(ordered) if second.startswith(first)}
+    return [
+        short if short not in begun else text if text != short else short + behind
+        for text, short in zip(texts, bare, strict=True)
+    ]
 
 
 def exact_choice(labels: Sequence[str], logprobs: Sequence[float], chosen: int) -> Weighed:

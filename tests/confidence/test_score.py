@@ -435,9 +435,9 @@ def test_every_alternative_of_a_closed_set_can_be_scored_by_the_model_itself() -
         ("/tone", 1, 0), ("/stars", 4, 0)
     ]  # fmt: skip
     tone, stars = places
-    assert tone.texts == (b' "good"', b' "bad"', b" null")
+    assert tone.texts == (b' "good', b' "bad', b" null")
     assert tone.labels == ('"good"', '"bad"', "null")
-    assert stars.texts == (b"1,", b"10,")
+    assert stars.texts == (b"1,", b"10")
     exact = {tone.start: [-1.0, -2.0, -4.0], stars.start: [-0.5, -3.0]}
     found = score(
         made, text, parse_json(text), compiled, leaves=["/tone", "/stars", "/note"], exact=exact
