@@ -260,17 +260,16 @@ class _Way:
 def _weigh(way: _Way, options: Sequence[Option]) -> Weighed:
     """Return what the masses on and off the way come to."""
     chosen = way.chosen
-    own, other, either, shown = way.weight or _LEAST, 0.0, 0.0, chosen
+    own, other, either = way.weight or _LEAST, 0.0, 0.0
     for left, mass in way.masses.items():
         if not left & chosen:
             other += mass
-            shown |= left
         elif left == chosen:
             own += mass
         else:
             either += mass
     total = own + other + either
-    hidden = [bit for bit, most in way.at_most.items() if not bit & shown and most > _NOTHING]
+    hidden = _hidden(way, is_open=either > 0.0)
     if not hidden:
         scale = 1.0 / (own + other)
         probability = low = high = own * scale
@@ -283,37 +282,69 @@ def _weigh(way: _Way, options: Sequence[Option]) -> Weighed:
     else:
         scale, probability = 1.0, way.weight or _LEAST
         low, high = probability_of(way.joint), (own + either) / total
-    alternatives, together = _split(way, options, probability, scale)
+    alternatives, together = _split(way, options, probability, scale, sum(hidden))
     return Weighed(
         probability,
         low if low < probability else probability,
         min(1.0, high) if high > probability else probability,
         alternatives,
-        _bounds(way, hidden, options, scale, total) if hidden else {},
+        _bounds(way, hidden, options, total) if hidden else {},
         together,
         way.removed if way.removed >= 0 else None,
     )
 
 
+def _hidden(way: _Way, *, is_open: bool) -> list[Options]:
+    """Return the options whose own deciding token is not visible, one by one.
+
+    That is so where no visible token decides for it, and where more mass is visible of tokens that
+    leave it and the chosen one open: then it is mostly written with one of these.
+    """
+    hidden: list[Options] = []
+    shown = 0
+    for left in way.masses:
+        shown |= 0 if left & way.chosen else left
+    for bit, most in way.at_most.items():
+        if not bit & shown:
+            if most > _NOTHING:
+                hidden.append(bit)
+        elif is_open and _mass_of(way, bit, beside=True) > _mass_of(way, bit, beside=False):
+            hidden.append(bit)
+    return hidden
+
+
+def _mass_of(way: _Way, bit: Options, *, beside: bool) -> float:
+    """Return what visible tokens have that leave an option: with the chosen one, or without it."""
+    return sum(
+        mass
+        for left, mass in way.masses.items()
+        if left & bit and bool(left & way.chosen) is beside
+    )
+
+
 def _bounds(
-    way: _Way, hidden: Sequence[Options], options: Sequence[Option], scale: float, total: float
+    way: _Way, hidden: Sequence[Options], options: Sequence[Option], total: float
 ) -> dict[str, float]:
     """Return how probable each option can be at most that no visible token decides for."""
     bounds: dict[str, float] = {}
     for bit in hidden:
         most = way.at_most[bit]
-        share = most * scale if way.run.is_masked else most / (total + most)
-        bounds[options[bit.bit_length() - 1].label] = share
+        seen = _mass_of(way, bit, beside=True) + _mass_of(way, bit, beside=False)
+        whole = total + (way.unseen if way.run.is_masked else most)
+        bounds[options[bit.bit_length() - 1].label] = min(1.0, (seen + most) / whole)
     return bounds
 
 
 def _split(
-    way: _Way, options: Sequence[Option], probability: float, scale: float
+    way: _Way, options: Sequence[Option], probability: float, scale: float, hidden: Options
 ) -> tuple[dict[str, float], dict[tuple[str, ...], float]]:
-    """Return the probability of each option that stands alone, and of those that do not."""
+    """Return the probability of each option that stands alone, and of those that do not.
+
+    Those of `hidden` are left out, with all that they share a mass with.
+    """
     found: dict[Options, float] = {way.chosen: probability}
     for left, mass in way.masses.items():
-        if left & way.chosen:
+        if left & way.chosen or left & hidden:
             continue
         if left & (left - 1) or any(left & known for known in found):
             _merge(found, left, mass * scale)

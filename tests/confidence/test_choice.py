@@ -171,9 +171,30 @@ def test_a_token_that_leaves_several_open_goes_into_the_bounds() -> None:
     beside = {"oak": math.log(0.5), "o": math.log(0.2), "elm": math.log(0.2)}
     tokens = [token(HEAD + '"', 0), token("oak", math.log(0.5), beside), token('"}', 0)]
     choice = chosen_of(tokens, words, 0)
-    assert choice.at_most == pytest.approx({'"olive"': 0.1})
+    assert choice.at_most == pytest.approx({'"olive"': 0.3})
     assert choice.probability == pytest.approx(0.5)
     assert choice.high == pytest.approx(0.7 / 0.9)
+
+
+def test_a_label_that_is_mostly_written_with_an_open_token_is_not_visible() -> None:
+    """ "inv" was chosen; "in" leads to inquiry more often than the "inqu" that is visible."""
+    words = [option('"invoice"'), option('"inquiry"'), option('"other"')]
+    beside = {
+        "inv": math.log(0.6), "in": math.log(0.2), "inqu": math.log(0.05), "other": math.log(0.1)
+    }  # fmt: skip
+    tokens = [token(HEAD + '"', 0), token("inv", math.log(0.6), beside), token('oice"}', 0)]
+    choice = chosen_of(tokens, words, 0)
+    assert choice.probability == pytest.approx(0.6)
+    assert choice.high == pytest.approx(0.8 / 0.95)
+    assert choice.at_most == pytest.approx({'"inquiry"': 0.3})
+    assert choice.alternatives == pytest.approx({'"invoice"': 0.6, '"other"': 0.1})
+    rare = {**beside, "in": math.log(0.02)}
+    tokens[1] = token("inv", math.log(0.6), rare)
+    seen = chosen_of(tokens, words, 0)
+    assert seen.at_most == {}
+    assert seen.probability == pytest.approx(0.6 / 0.75)
+    assert seen.low == pytest.approx(0.6 / 0.77)
+    assert seen.high == pytest.approx(0.62 / 0.77)
 
 
 def test_labels_that_no_token_tells_apart_are_told_together() -> None:
