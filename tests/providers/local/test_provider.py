@@ -317,13 +317,12 @@ class TestAnAnswer:
         assert first.details["sampling"] == "temperature=5.0, top_k=90"
         provider.close()
 
-    def test_carries_the_warnings_of_the_grammar(self, serve, monkeypatch):
-        from extractkit.providers.local._constraint import GrammarCompiler
-
-        serve(ByteEngine(ANSWER))
-        monkeypatch.setattr(GrammarCompiler, "_validate", lambda self, grammar: (False, ["slow"]))
-        response = Local().complete(asked())
-        assert response.details["grammar_warnings"] == ["slow"]
+    def test_carries_the_warnings_of_the_grammar(self, serve):
+        serve(ByteEngine('"ash"'))
+        lenient = '{"type": "string", "format": "riddle", "x-guidance": {"lenient": true}}'
+        warned = Constraint(kind="grammar", grammar=f"start: j\nj: %json {lenient}")
+        response = Local().complete(asked(constraint=warned))
+        assert response.details["grammar_warnings"] == ["Unknown format: riddle"]
 
 
 class TestARequestThatCannotBeCarriedOut:
