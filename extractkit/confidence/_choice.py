@@ -29,6 +29,8 @@ _NOTHING: Final = 1e-9
 """Masses below this come from rounding."""
 _BACK: Final = 3
 """So many tokens before a value are looked at for what could have reached into it."""
+_LITTLE: Final = 0.01
+"""So little mass that could be either way widens the bounds and hides nothing."""
 _LEAST: Final = sys.float_info.min
 """What is possible is above 0, also where a double cannot say it."""
 
@@ -269,7 +271,7 @@ def _weigh(way: _Way, options: Sequence[Option]) -> Weighed:
         else:
             either += mass
     total = own + other + either
-    hidden = _hidden(way, is_open=either > 0.0)
+    hidden = _hidden(way, least=_LITTLE * total if either else None)
     if not hidden:
         scale = 1.0 / (own + other)
         probability = low = high = own * scale
@@ -294,11 +296,15 @@ def _weigh(way: _Way, options: Sequence[Option]) -> Weighed:
     )
 
 
-def _hidden(way: _Way, *, is_open: bool) -> list[Options]:
+def _hidden(way: _Way, *, least: float | None) -> list[Options]:
     """Return the options whose own deciding token is not visible, one by one.
 
     That is so where no visible token decides for it, and where more mass is visible of tokens that
     leave it and the chosen one open: then it is mostly written with one of these.
+
+    Args:
+        way: What was counted.
+        least: Mass that such tokens must have at least; None where there are none.
     """
     hidden: list[Options] = []
     shown = 0
@@ -308,7 +314,9 @@ def _hidden(way: _Way, *, is_open: bool) -> list[Options]:
         if not bit & shown:
             if most > _NOTHING:
                 hidden.append(bit)
-        elif is_open and _mass_of(way, bit, beside=True) > _mass_of(way, bit, beside=False):
+        elif least is not None and _mass_of(way, bit, beside=True) > max(
+            least, _mass_of(way, bit, beside=False)
+        ):
             hidden.append(bit)
     return hidden
 
