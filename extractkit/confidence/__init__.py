@@ -4,6 +4,7 @@
     choice      p(value | one of the legal ones), for closed sets, null or a value, list lengths
     sequence    joint probability and weakest token, for texts and numbers
     score       all of it for one answer, by pointers into the user's shape
+    agreement   the share of several answers that hold the same value
     places      the closed sets of an answer, for a model that scores every alternative
 
 Neighbours: `engine` asks for the scores of an answer, `calibration` makes probabilities of being
@@ -13,6 +14,7 @@ Probabilities lie in [0, 1], log-probabilities are natural, offsets are bytes of
 UTF-8.
 """
 
+from extractkit.confidence._agreement import agreement
 from extractkit.confidence._alignment import Alignment, align
 from extractkit.confidence._choice import Choice, choice_probability
 from extractkit.confidence._exact import ChoicePlace
@@ -27,6 +29,7 @@ __all__ = [
     "Option",
     "Scores",
     "Sequence",
+    "agreement",
     "align",
     "choice_places",
     "choice_probability",
