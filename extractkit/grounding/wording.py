@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
 
 from extractkit.grounding.boundaries import Side, agree
-from extractkit.grounding.normalize import Folded, find_all, fold
+from extractkit.grounding.normalize import Folded, fold
 from extractkit.grounding.words import stands_alone
 
 __all__ = ["Reduced", "WordingIndex", "reduce"]
@@ -116,10 +116,14 @@ class WordingIndex:
         if not any(map(str.isalnum, wanted.text)):
             return []
         count = len(wanted.spans)
-        sides = wanted.sides(0, count)
+        sides: Mapping[int, Side] | None = None
         before, after = _around(wanted)
         found: list[tuple[int, int]] = []
         for first, last in self._whole_words(wanted.text):
+            if sides is None:
+                sides = wanted.sides(0, count)
+            if len(found) == _MOST_PLACES:
+                break
             if self._is_signed(first, before, wanted.text) and agree(
                 wanted.text, sides, self._reduced.sides(first, last), words=count
             ):
@@ -179,7 +183,7 @@ class WordingIndex:
         while after and folded[end : end + 1] == after[0]:
             end, after = end + 1, after[1:]
         span = self._folded.span(start, end)
-        if span is not None and stands_alone(self._text, *span) and len(found) < _MOST_PLACES:
+        if span is not None and stands_alone(self._text, *span):
             found.append(span)
 
     @cached_property
@@ -189,12 +193,16 @@ class WordingIndex:
     def _whole_words(self, wanted: str) -> Iterator[tuple[int, int]]:
         """Yield the numbers of the first word and of the one past the last, where `wanted` is."""
         offsets, length = self._reduced.offsets, len(wanted)
-        for at in find_all(self._reduced.text, wanted):
+        search = self._reduced.text.find
+        at = search(wanted)
+        while at >= 0:
             first = bisect_left(offsets, at)
             if offsets[first] == at:
                 last = bisect_left(offsets, at + length, first)
                 if offsets[last] == at + length:
                     yield first, last
+                first += 1
+            at = search(wanted, offsets[first])  # the next word; what is inside of one is no match
 
     def _is_signed(self, first: int, before: str, wanted: str) -> bool:
         """Whether a minus sign before the digits that begin a phrase is also in the text."""

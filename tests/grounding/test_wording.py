@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tests.grounding.asking import ask
@@ -102,3 +104,11 @@ def test_a_name_stands_in_the_other_order_with_a_comma(text: str, value: str, ma
 def test_places_have_a_limit() -> None:
     many = ask("A, B. " * 1500, "a b", "text")
     assert len(many.report.evidence["/x"].candidates) == 1000
+
+
+def test_a_word_of_any_length_is_read_over_at_once() -> None:
+    text = "a" * 400_000 + " a-a"
+    began = time.process_time()
+    assert ask(text, "a a", "text").matched == "a-a"
+    assert ask(text, "a, b", "text").verdict == "no"
+    assert time.process_time() - began < 2
