@@ -188,11 +188,11 @@ class _Way:
 
     def _take(self, token: TokenLogprob, at: int, alive: Options, left: Options) -> str:
         """Count what a token and the ones beside it say; return why that cannot be told."""
-        value = self.run.logprob(token)
-        fault = logprob_fault(value)
-        if fault:
-            return fault
-        own_piece, left_by, raw = token.token, self._matcher.left, self.run.is_raw
+        raw = self.run.is_raw
+        value = token.raw_logprob if raw else token.logprob
+        if value is None or not SENTINEL < value <= ROUNDING:
+            return logprob_fault(math.nan if value is None else value)
+        own_piece, left_by = token.token, self._matcher.left
         seen, lowest = 0.0, 1.0
         beside: list[tuple[Options, float]] = []
         for other in token.alternatives:

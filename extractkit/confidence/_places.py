@@ -21,7 +21,8 @@ from extractkit.schema.ways import InPlace
 __all__ = ["Found", "ListFound", "ValueFound", "find"]
 
 _SPACE: Final = re.compile(rb"[ \t\n\r]*")
-_SCALAR: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[^\s,\]}]+', re.DOTALL)
+_SCALAR: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[^\s,\]}]+', re.DOTALL)
+_KEY: Final = re.compile(rb'[\s,]*"[^"\\]*(?:\\.[^"\\]*)*"\s*:', re.DOTALL)
 _EMPTY: Final = re.compile(rb"\[\s*\]|\{\s*\}")
 _OPENING: Final = re.compile(rb"[\s\[{]*\Z")
 
@@ -149,9 +150,11 @@ class _Walk:
         nodes: tuple[Node, ...] = spot.objects
         chosen = self._chosen(spot, nodes, value)
         below = self._plan.below
+        hidden = "key" if chosen is not None and _is_entry(chosen) else None
         for key, item in value.items():
-            self.position = self._behind_key(self.position)
-            if chosen is not None and _is_key_of_entry(chosen, key):
+            match = _KEY.match(self._data, self.position)
+            self.position = self.position if match is None else match.end()
+            if key == hidden:
                 self._pass_scalar()
                 continue
             at = _below(chosen, pointer, key, value)
@@ -200,12 +203,6 @@ class _Walk:
         match = _SPACE.match(data, at)
         return at if match is None else match.end()
 
-    def _behind_key(self, at: int) -> int:
-        """Return the byte behind the colon of the key that comes next."""
-        match = _SCALAR.match(self._data, self._data.index(b'"', at))
-        end = at if match is None else match.end()
-        return self._data.index(b":", end) + 1
-
     def _pass_scalar(self) -> None:
         match = _SCALAR.match(self._data, self._next(self.position))
         self.position = self.position if match is None else match.end()
@@ -218,7 +215,9 @@ def _below(node: Node | None, pointer: Pointer, key: str | int, value: JsonValue
         if place is None:
             return pointer
         key = place[1]
-    return f"{pointer}/{key}" if isinstance(key, int) else join(pointer, key)
+    if isinstance(key, int) or ("~" not in key and "/" not in key):
+        return f"{pointer}/{key}"
+    return join(pointer, key)
 
 
 def _stands_for(node: ArrayNode) -> str | None:
@@ -231,11 +230,10 @@ def _stands_for(node: ArrayNode) -> str | None:
     return json_text(None) if value is None else ABSENT
 
 
-def _is_key_of_entry(node: Node, key: str) -> bool:
-    """Whether `key` holds the key of an entry that stands for one of a map."""
+def _is_entry(node: Node) -> bool:
+    """Whether an answer to `node` is an entry that stands for one of a map, with its key."""
     return (
-        key == "key"
-        and isinstance(node, ObjectNode)
+        isinstance(node, ObjectNode)
         and len(node.properties) == 2
         and len(node.ways) == 1
         and type(node.ways[0]) is InPlace

@@ -19,7 +19,7 @@ from extractkit.confidence._lengths import length_confidence
 from extractkit.confidence._matching import Menu, Option
 from extractkit.confidence._options import ABSENT, Plan
 from extractkit.confidence._places import Found, ListFound, ValueFound, find
-from extractkit.confidence._sequence import sequence_probability
+from extractkit.confidence._sequence import weigh
 from extractkit.confidence._words import of_choice, of_sequence, unavailable
 from extractkit.messages import TokenLogprob
 from extractkit.parsing import ParsedDocument
@@ -134,7 +134,7 @@ class _Scoring:
             if value.is_leaf:
                 self._leaf(value)
             else:
-                self._kind_of(value)
+                self._kind_of(value, value.spot.option_of(value.value))
         for found in self._found.lists:
             self._list(found)
         return Scores(
@@ -150,7 +150,7 @@ class _Scoring:
         option = found.spot.option_of(found.value)
         if option is None or not options[option].texts:
             self._leaves[pointer] = self._open_leaf(found)
-            self._kind_of(found)
+            self._kind_of(found, option)
             return
         if len(options) == 1:
             confidence = unavailable("nothing was to choose: one value only is legal here")
@@ -173,9 +173,9 @@ class _Scoring:
         value = found.value
         if isinstance(value, str):
             start, end = found.start + 1, found.end - 1
-            return of_sequence(sequence_probability(self._run, start, end))
+            return of_sequence(weigh(self._run, start, end))
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return of_sequence(sequence_probability(self._run, found.start, found.end))
+            return of_sequence(weigh(self._run, found.start, found.end))
         if is_object(value):
             inner = found.start + 1
             choice = choose(self._run, inner, found.end, _EMPTY, 0)
@@ -184,11 +184,9 @@ class _Scoring:
             return unavailable("nothing was to choose: the list could have no other length")
         return unavailable("not available: the value is none of those that are legal here")
 
-    def _kind_of(self, found: ValueFound) -> None:
+    def _kind_of(self, found: ValueFound, option: int | None) -> None:
         """Weigh the type of what stands at a place against null and the other types there."""
-        options = found.spot.options
-        option = found.spot.option_of(found.value)
-        if option is not None and len(options) > 1:
+        if option is not None and len(found.spot.options) > 1:
             choice = choose(self._run, found.start, found.end, found.spot.menu, option)
             self._presence[found.pointer] = of_choice(choice)
 

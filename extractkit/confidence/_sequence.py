@@ -9,11 +9,19 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from extractkit.confidence._alignment import ROUNDING, SENTINEL, Alignment, logprob_fault
 
-__all__ = ["FORCED", "Sequence", "missing_bytes", "probability_of", "sequence_probability"]
+__all__ = [
+    "FORCED",
+    "Sequence",
+    "WeighedTokens",
+    "missing_bytes",
+    "probability_of",
+    "sequence_probability",
+    "weigh",
+]
 
 
 FORCED: Final = "forced: the constraint left no choice, and the model was not asked"
@@ -52,14 +60,30 @@ def sequence_probability(run: Alignment, start: int, end: int) -> Sequence:
         end: The byte behind the value, without its closing quote. For an empty text this is
             `start`, and the token that wrote the closing quote is taken.
     """
+    return Sequence(**weigh(run, start, end)._asdict())
+
+
+class WeighedTokens(NamedTuple):
+    """The same as a Sequence, faster made: there is one for each leaf."""
+
+    probability: float | None = None
+    weakest: float | None = None
+    tokens: int = 0
+    shared: bool = False
+    removed_mass: float | None = None
+    reason: str = ""
+
+
+def weigh(run: Alignment, start: int, end: int) -> WeighedTokens:
+    """Return the same as `sequence_probability`."""
     if run.holes and (reason := missing_bytes(run, start, max(end, start + 1))):
-        return Sequence(reason=reason)
+        return WeighedTokens(reason=reason)
     lowest, total, removed, told = 0.0, 0.0, -1.0, 0
     places = run.over(start, max(end, start + 1))
     for token in run.tokens[places.start : places.stop]:
         value = token.logprob
         if not SENTINEL < value <= ROUNDING:
-            return Sequence(tokens=len(places), reason=logprob_fault(value))
+            return WeighedTokens(tokens=len(places), reason=logprob_fault(value))
         if not token.forced:
             told += 1
         total += value
@@ -70,13 +94,13 @@ def sequence_probability(run: Alignment, start: int, end: int) -> Sequence:
         why = "no token of it is known"
         if places:
             why = FORCED
-        return Sequence(tokens=len(places), reason=why)
-    return Sequence(
-        probability=probability_of(total),
-        weakest=probability_of(lowest),
-        tokens=len(places),
-        shared=run.starts[places[0]] < start or run.ends[places[-1]] > end,
-        removed_mass=removed if removed >= 0 else None,
+        return WeighedTokens(tokens=len(places), reason=why)
+    return WeighedTokens(
+        probability_of(total),
+        probability_of(lowest),
+        len(places),
+        run.starts[places[0]] < start or run.ends[places[-1]] > end,
+        removed if removed >= 0 else None,
     )
 
 

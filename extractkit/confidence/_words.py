@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from extractkit.confidence._choice import Weighed
-from extractkit.confidence._sequence import Sequence
+from extractkit.confidence._sequence import WeighedTokens
 from extractkit.results import Confidence
 
 __all__ = ["of_choice", "of_sequence", "unavailable"]
@@ -37,7 +37,7 @@ def of_choice(choice: Weighed) -> Confidence:
     )
 
 
-def of_sequence(sequence: Sequence) -> Confidence:
+def of_sequence(sequence: WeighedTokens) -> Confidence:
     """Return a sequence as a Confidence."""
     if sequence.probability is None:
         return unavailable(sequence.reason)
