@@ -26,8 +26,7 @@ from extractkit.checks._kept import dropped
 from extractkit.checks._ready import ReadyCheck
 from extractkit.checks._strings import decode_strings
 from extractkit.checks._sums import adds_up
-from extractkit.checks._target import Target, target_of
-from extractkit.checks._types import Typed
+from extractkit.checks._target import target_of
 from extractkit.checks._words import SEVERAL_FIT
 from extractkit.errors import UsageError
 from extractkit.paths import JsonValue, Pointer, walk
@@ -49,7 +48,6 @@ __all__ = [
 ]
 
 _GROUNDING: Final = Grounding()
-_LADDER: Final = (Validity.SYNTAX, Validity.SCHEMA, Validity.CONSISTENT, Validity.GROUNDED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,79 +107,89 @@ def run(
     target = target_of(compiled)
     findings: list[Finding] = list(faults)
     problems = target.judge.findings(document)
-    if repair and _errors(problems, Validity.SCHEMA):
+    if repair and any(item.severity == "error" for item in problems):
         document, decoded = decode_strings(target.judge, document, problems)
         if decoded:
             findings += decoded
             problems = target.judge.findings(document)
-    told = {item.path for item in _errors(problems, Validity.SCHEMA)}
+    told = {item.path for item in problems if item.severity == "error"}
     typed = target.validate(document, told=told)
     findings += _without_choices(problems) if target.is_typed and typed.built else problems
     findings += [item for item in typed.findings if item.level is Validity.SCHEMA]
-    if typed.built and not _errors(findings, Validity.SCHEMA):
-        known = {item.path for item in typed.findings}
-        kept = target.compare(typed.value, document)
-        findings += [item for item in kept if item.path not in known]
     conforms = not _errors(findings, Validity.SCHEMA)
+    if conforms and typed.built:
+        known = {item.path for item in typed.findings}
+        kept = [item for item in target.compare(typed, document) if item.path not in known]
+        findings += kept
+        conforms = not _errors(kept, Validity.SCHEMA)
     findings += [item for item in typed.findings if item.level is Validity.CONSISTENT]
     reading = compiled.read(document) if conforms or target.is_typed else None
     if reading is not None and not typed.built:
         findings += [dropped(pointer) for pointer in reading.dropped]
-    levels = {Validity.SYNTAX: LevelCount(checked=1)}
-    evidence: Mapping[Pointer, Span] = {}
-    if conforms and typed.built:
+    if checks and conforms and typed.built:
         context = CheckContext(value=typed.value, document=document, text=text, compiled=compiled)
         findings += [item for check in checks for item in findings_of(check, context)]
+    grounded: LevelCount | None = None
+    evidence: Mapping[Pointer, Span] = {}
     if conforms and reading is not None and grounding.locate:
         report = source.locate_rows(reading.rows, text, options=grounding)
         findings += report.findings
-        levels[Validity.GROUNDED] = report.count
-        evidence = report.evidence
+        grounded, evidence = report.count, report.evidence
     if reading is None or reading.dropped:
         leaves = [pointer for pointer, _ in walk(document)]
     else:
         leaves = [pointer for pointer, _, kind, _ in reading.rows if kind != "key"]
-    return _outcome(target, typed, document, findings, levels, evidence, leaves, len(checks))
-
-
-def _outcome(
-    target: Target,
-    typed: Typed,
-    document: JsonValue,
-    findings: list[Finding],
-    levels: dict[Validity, LevelCount],
-    evidence: Mapping[Pointer, Span],
-    leaves: Sequence[Pointer],
-    checks: int,
-) -> Outcome:
-    """Return the levels that hold, counted as `Outcome.levels` says, of leaves and checks."""
-    wrong = _errors(findings, Validity.SCHEMA)
-    inconsistent = len(_errors(findings, Validity.CONSISTENT))
-    built = typed.built and not wrong
-    failed = len({item.path for item in wrong})
-    # A field that is missing is a place that was looked at, and no leaf.
-    levels[Validity.SCHEMA] = LevelCount(checked=max(len(leaves), failed), failed=failed)
-    ran = (0 if wrong else target.validators) + (checks if built else 0)
-    levels[Validity.CONSISTENT] = LevelCount(
-        checked=max(ran, inconsistent),
-        exempt=target.validators + checks - ran,
-        failed=inconsistent,
-    )
-    validity = Validity.NONE
-    for level in _LADDER:
-        if level not in levels or _errors(findings, level):
-            break
-        validity = level
+    built = typed.built and not _errors(findings, Validity.SCHEMA)  # a check may say it too
+    levels = _levels(findings, target.validators, len(checks), len(leaves), grounded, built=built)
     return Outcome(
         value=typed.value if built else None,
         built=built,
         document=document,
-        validity=validity,
-        levels=dict(sorted(levels.items())),
+        validity=_highest(levels, findings),
+        levels=levels,
         findings=tuple(sorted(findings, key=lambda item: item.level)),
         evidence=evidence,
         leaves=leaves,
     )
+
+
+def _levels(
+    findings: Sequence[Finding],
+    validators: int,
+    checks: int,
+    leaves: int,
+    grounded: LevelCount | None,
+    *,
+    built: bool,
+) -> dict[Validity, LevelCount]:
+    """Return the counts of each level from the lowest up, as `Outcome.levels` says."""
+    wrong = {item.path for item in _errors(findings, Validity.SCHEMA)}
+    inconsistent = len(_errors(findings, Validity.CONSISTENT))
+    ran = (0 if wrong else validators) + (checks if built else 0)
+    levels = {
+        Validity.SYNTAX: LevelCount(checked=1),
+        # A field that is missing is a place that was looked at, and no leaf.
+        Validity.SCHEMA: LevelCount(checked=max(leaves, len(wrong)), failed=len(wrong)),
+        Validity.CONSISTENT: LevelCount(
+            checked=max(ran, inconsistent),
+            exempt=validators + checks - ran,
+            failed=inconsistent,
+        ),
+    }
+    if grounded is not None:
+        levels[Validity.GROUNDED] = grounded
+    return levels
+
+
+def _highest(levels: Iterable[Validity], findings: Iterable[Finding]) -> Validity:
+    """Return the highest of the levels with no error on it nor below."""
+    broken = {item.level for item in findings if item.severity == "error"}
+    validity = Validity.NONE
+    for level in levels:
+        if level in broken:
+            break
+        validity = level
+    return validity
 
 
 def _errors(findings: Iterable[Finding], level: Validity) -> list[Finding]:

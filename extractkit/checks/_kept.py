@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from pydantic import RootModel, TypeAdapter
-from pydantic_core import to_json, to_jsonable_python
+from pydantic_core import to_jsonable_python
 
 from extractkit.checks._call import attempt
 from extractkit.checks._reads import Reads, reads_of
@@ -47,16 +47,25 @@ class Keeper:
     def __init__(self, adapter: TypeAdapter[Any]) -> None:
         self._classes, self._aliases = reads_of(adapter.core_schema)
         self._write = partial(
-            adapter.dump_json, by_alias=True, exclude_unset=True, round_trip=True, warnings=False
+            adapter.serializer.to_json,
+            by_alias=True,
+            exclude_unset=True,
+            round_trip=True,
+            warnings=False,
         )
 
-    def compare(self, value: Any, document: JsonValue) -> list[Finding]:
+    def compare(self, value: Any, document: JsonValue, written: bytes) -> list[Finding]:
         """Return a finding for each place of `document` that is not in `value` as it stands there.
 
         Linear in the document, but for sets of values that Python cannot compare with JSON.
+
+        Args:
+            value: What Pydantic made.
+            document: What it was made of.
+            written: The document as JSON, without spaces.
         """
         # Where both are written alike, they are alike: a tenth of the time of the walk.
-        if attempt(lambda: self._write(value)) == attempt(lambda: to_json(document)):
+        if attempt(lambda: self._write(value)) == written:
             return []
         findings: list[Finding] = []
         pending: list[_Pair] = [(None, value, document)]

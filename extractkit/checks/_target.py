@@ -43,9 +43,11 @@ class Target:
             return Typed(value=document, built=True)
         return validate(self._adapter, document, told=told)
 
-    def compare(self, value: Any, document: JsonValue) -> list[Finding]:
-        """Return what of `document` is not in the typed value as it stands there."""
-        return self._keeper.compare(value, document) if self._keeper else []
+    def compare(self, typed: Typed, document: JsonValue) -> list[Finding]:
+        """Return what of `document` is not in the value of `typed` as it stands there."""
+        if self._keeper is None:
+            return []
+        return self._keeper.compare(typed.value, document, typed.written)
 
 
 _ROOM: Final = "checks"

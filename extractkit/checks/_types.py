@@ -77,11 +77,13 @@ class Typed:
         value: The instance, if `built`.
         built: Whether there is an instance.
         findings: At SCHEMA and CONSISTENT.
+        written: The document as JSON, as Pydantic read it; empty where no type reads it.
     """
 
     value: Any = None
     built: bool = False
     findings: tuple[Finding, ...] = ()
+    written: bytes = b""
 
 
 def validate(
@@ -104,17 +106,17 @@ def validate(
         return Typed(findings=(_finding(Validity.SCHEMA, "", message, "not_json"),))
     refused: list[Finding] = []
     if not told:
-        strict = attempt(lambda: adapter.validate_json(text, strict=True))
+        strict = attempt(lambda: adapter.validator.validate_json(text, strict=True))
         if not isinstance(strict, Exception):
-            return _finite(Typed(value=strict, built=True), text, adapter)
+            return _finite(Typed(value=strict, built=True, written=text), adapter)
         refused = _findings(strict, document, adapter, told)
         if all(item.level is Validity.CONSISTENT for item in refused):
             return Typed(findings=tuple(refused))
-    lax = attempt(lambda: adapter.validate_json(text))
+    lax = attempt(lambda: adapter.validator.validate_json(text))
     if isinstance(lax, Exception):
         return Typed(findings=tuple(_findings(lax, document, adapter, told)))
     changed = tuple(_coerced(item) for item in refused if item.level is Validity.SCHEMA)
-    return _finite(Typed(value=lax, built=True, findings=changed), text, adapter)
+    return _finite(Typed(value=lax, built=True, findings=changed, written=text), adapter)
 
 
 def _written(document: JsonValue) -> bytes:
@@ -139,9 +141,9 @@ def _may_be_infinite(text: bytes) -> bool:
     )
 
 
-def _finite(typed: Typed, text: bytes, adapter: TypeAdapter[Any]) -> Typed:
+def _finite(typed: Typed, adapter: TypeAdapter[Any]) -> Typed:
     """Return `typed`, or an error where an integer too large for a float became infinite."""
-    if not _may_be_infinite(text):
+    if not _may_be_infinite(typed.written):
         return typed
     written = adapter.dump_python(typed.value, mode="json", by_alias=True, warnings=False)
     infinite = [
