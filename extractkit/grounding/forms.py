@@ -83,7 +83,7 @@ class Forms:
         by_value = self._by_value(value)
         if isinstance(by_value, Places):
             return by_value
-        if self.options.spelled and (spans := list(self._in_words(value))):
+        if self.options.spelled and (spans := sorted(set(self._in_words(value)))):
             return _places(spans)
         if self.options.fuzzy and (spans := self._near.find(value)):
             return self._nearly(value, spans)
@@ -155,9 +155,11 @@ class Forms:
         if match is None:
             return
         rest = fold_phrase(match["rest"])
-        for start, end in self._spelled.find(Decimal(match["number"])):
-            for span in self._wording.find(f"{self.text[start:end]} {rest}"):
-                if span[0] == start:
+        spans = self._spelled.find(Decimal(match["number"]))
+        starts = {start for start, _ in spans}
+        for words in dict.fromkeys(self.text[start:end] for start, end in spans):
+            for span in self._wording.find(f"{words} {rest}"):
+                if span[0] in starts:
                     yield span
 
     def _nearly(self, value: str, spans: Sequence[tuple[int, int]]) -> Places:

@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 from typing import Final, NamedTuple
 
 from extractkit.grounding.boundaries import Side, agree
@@ -21,6 +21,8 @@ from extractkit.grounding.words import stands_alone
 __all__ = ["Reduced", "WordingIndex", "reduce"]
 
 _MOST_PLACES: Final = 1000
+# Where the same letters are parted in another sense that often, nobody means a phrase.
+_MOST_TRIED: Final = 20_000
 
 # What may be left out or differ; other symbols (%, &, +, $) say something and are words.
 _PUNCTUATION: Final = (
@@ -119,7 +121,7 @@ class WordingIndex:
         sides: Mapping[int, Side] | None = None
         before, after = _around(wanted)
         found: list[tuple[int, int]] = []
-        for first, last in self._whole_words(wanted.text):
+        for first, last in islice(self._whole_words(wanted.text), _MOST_TRIED):
             if sides is None:
                 sides = wanted.sides(0, count)
             if len(found) == _MOST_PLACES:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import time
 from types import ModuleType
 from typing import Any
 
@@ -50,6 +51,14 @@ def test_a_string_with_a_number_in_words_is_found() -> None:
     assert ask(text, "3 years", "text", options=WORDS).verdict == "no"
     assert ask(text, "years", "text", options=WORDS).grade == "exact"
     assert ask(text, "yearly", "text", options=WORDS).verdict == "no"
+
+
+def test_a_number_that_is_there_very_often_is_looked_for_once() -> None:
+    pytest.importorskip("text_to_num")
+    began = time.process_time()
+    assert ask("one " * 20_000, "1 years", "text", options=WORDS).verdict == "no"
+    assert ask("one " * 20_000 + "one year", "1 year", "text", options=WORDS).matched == "one year"
+    assert time.process_time() - began < 4
 
 
 def test_another_language_is_refused() -> None:
