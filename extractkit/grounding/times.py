@@ -11,6 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from datetime import time
 from functools import cached_property
+from operator import attrgetter
 
 from extractkit.grounding.spoken import spoken_times
 
@@ -32,6 +33,7 @@ _TOLD_BEFORE = re.compile(
 )
 _MAY_BE_TOLD = re.compile(r"(?<!\d)[012]?\d\s(?:(?:to|before|till)\s)?\Z", re.IGNORECASE)
 _REACH = 24
+_START = attrgetter("start")
 _PART = "the hour may be a part of a time that is told in words"
 
 
@@ -94,7 +96,9 @@ class TimeIndex:
             for reading in self._readings.get(at, ())
             if not with_seconds or (reading.second or 0.0) == exact
         )
-        return found or (() if exact and with_seconds else tuple(self._told.get(at, ())))
+        if (exact and with_seconds) or not all(reading.doubt for reading in found):
+            return found
+        return tuple(sorted((*found, *self._told.get(at, ())), key=_START))
 
     @cached_property
     def _told(self) -> defaultdict[tuple[int, int], list[TimeReading]]:
@@ -137,7 +141,7 @@ class TimeIndex:
         if before.group()[:-1].isdecimal():  # "12 20 p.m." has no hour of its own
             if len(match["hour"]) == 1:
                 return ""
-            return None if int(match["hour"]) > 12 else _PART
+            return _PART if 1 <= int(match["hour"]) <= 12 else None
         return _PART
 
 

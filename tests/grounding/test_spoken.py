@@ -18,6 +18,8 @@ from tests.grounding.asking import ask
         ("0 35 a.m.", "00:35", "0 35 a.m."),
         ("16:00 in the afternoon", "16:00", "16:00"),
         ("12 20 p.m.", "12:20", "12 20 p.m."),
+        ("12 00 a.m.", "00:00", "12 00 a.m."),
+        ("8 to 10 pm, or ten minutes to 10 pm", "21:50", "ten minutes to 10 pm"),
         ("9:13 in the evening", "21:13", "9:13 in the evening"),
         ("five o'clock in the morning", "05:00", "five o'clock in the morning"),
         ("at one at night", "01:00", "one at night"),
