@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractkit.confidence import align
+from extractkit.confidence import align, sequence_probability
 from extractkit.messages import TokenLogprob
 from tests.confidence.making import token
 
@@ -74,3 +74,21 @@ def test_the_tokens_over_a_range_are_those_with_a_byte_in_it(
 ) -> None:
     run = align([token("ab", 0), token("cd", 0), token("e", 0)], "abcde")
     assert list(run.over(start, end)) == found
+
+
+def test_numbers_a_hair_above_zero_come_from_rounding() -> None:
+    tokens = [token('{"a":"', 0.0), token("x", 1e-7), token('"}', 0.0)]
+    found = sequence_probability(align(tokens, '{"a":"x"}'), 6, 7)
+    assert found.probability == 1.0
+
+
+def test_a_value_that_no_token_wrote_has_no_number() -> None:
+    run = align([token("ab", -0.1)], "ab")
+    assert sequence_probability(run, 2, 2).reason == "no token of it is known"
+    assert "missing bytes" in sequence_probability(align([token("a", -0.1)], "ab"), 1, 2).reason
+
+
+def test_a_sequence_says_why_a_number_is_none() -> None:
+    run = align([token("ab", -9999.0)], "ab")
+    assert sequence_probability(run, 0, 2).reason.startswith("sentinel")
+    assert sequence_probability(run, 0, 2).tokens == 1
