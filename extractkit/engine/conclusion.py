@@ -8,15 +8,15 @@ from __future__ import annotations
 import importlib.metadata
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from functools import cache
-from typing import Any, TypeAlias, TypeVar
+from functools import cache, reduce
+from operator import add
+from typing import Any, Final, TypeAlias, TypeVar
 
 from extractkit import prompts
 from extractkit.engine.judge import Judged
 from extractkit.engine.setup import Setup
 from extractkit.messages import ModelResponse, StopReason, Usage, sampling_given
 from extractkit.observe import priced
-from extractkit.paths import Pointer
 from extractkit.results import (
     Confidence,
     ExtractionResult,
@@ -29,7 +29,10 @@ from extractkit.results import (
 __all__ = ["Price", "conclude", "conclude_unasked"]
 
 T = TypeVar("T")
-
+_UNAVAILABLE: Final = Confidence(
+    kind="unavailable",
+    reason="not built yet: the tokens with their log-probabilities are in result.raw.tokens",
+)
 
 Price: TypeAlias = Callable[[str, str, Usage], Decimal | float | None]
 """(provider, model, usage) -> US dollars, or None where the price is not known."""
@@ -66,13 +69,13 @@ def conclude(
         levels=best.levels,
         findings=findings,
         evidence=best.evidence,
-        confidence=_confidence(best.leaves),
+        confidence=dict.fromkeys(best.leaves, _UNAVAILABLE),
         strategy=setup.plan.strategy,
         strategy_reason=setup.plan.reason,
         refusal=_refusal(best),
         stop_reason=best.response.stop,
         partial=best.partial,
-        usage=sum((response.usage for response in responses), Usage()),
+        usage=reduce(add, [response.usage for response in responses]),
         attempts=tuple(item.attempt for item in judged),
         raw=best.response,
         provenance=_provenance(setup, provider, best.response),
@@ -125,14 +128,6 @@ def _refusal(judged: Judged[Any]) -> str | None:
 def _rank(judged: Judged[Any]) -> tuple[int, int]:
     errors = sum(finding.severity == "error" for finding in judged.findings)
     return judged.attempt.validity, -errors
-
-
-def _confidence(leaves: Sequence[Pointer]) -> Mapping[str, Confidence]:
-    unavailable = Confidence(
-        kind="unavailable",
-        reason="not built yet: the tokens with their log-probabilities are in result.raw.tokens",
-    )
-    return dict.fromkeys(leaves, unavailable)
 
 
 def _provenance(setup: Setup[Any], provider: str, response: ModelResponse | None) -> Provenance:

@@ -136,18 +136,8 @@ def _judge_whole(setup: Setup[T], answer: Answer) -> Judged[T]:
     response = answer.response
     question = setup.question
     parsed = parse_json(response.text, repair=question.decoding.repair)
-    if not parsed.ok and _fills_its_room(setup, response):
-        # Some servers call an answer finished that they cut off.
-        detail = "it has as many tokens as max_output_tokens allows, and no end"
-        cut = dataclasses.replace(response, stop_detail=detail)
-        return _judge_unfinished(setup, dataclasses.replace(answer, response=cut), Status.TRUNCATED)
     if not parsed.ok:
-        return Judged(
-            response=response,
-            status=Status.INVALID,
-            attempt=_attempt(answer, Validity.NONE, parsed.findings),
-            levels={Validity.SYNTAX: LevelCount(checked=1, failed=1)},
-        )
+        return _judge_unread(setup, answer, parsed.findings)
     document, faults = setup.compiled.take_back(parsed.value, digits=parsed.digits)
     outcome = checks.run(
         setup.compiled,
@@ -169,6 +159,21 @@ def _judge_whole(setup: Setup[T], answer: Answer) -> Judged[T]:
         levels=outcome.levels,
         evidence=outcome.evidence,
         leaves=outcome.leaves,
+    )
+
+
+def _judge_unread(setup: Setup[T], answer: Answer, findings: Sequence[Finding]) -> Judged[T]:
+    response = answer.response
+    if _fills_its_room(setup, response):
+        # Some servers call an answer finished that they cut off.
+        detail = "it has as many tokens as max_output_tokens allows, and no end"
+        cut = dataclasses.replace(response, stop_detail=detail)
+        return _judge_unfinished(setup, dataclasses.replace(answer, response=cut), Status.TRUNCATED)
+    return Judged(
+        response=response,
+        status=Status.INVALID,
+        attempt=_attempt(answer, Validity.NONE, findings),
+        levels={Validity.SYNTAX: LevelCount(checked=1, failed=1)},
     )
 
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from extractkit.fields import Mark
-from extractkit.paths import JsonValue, Pointer, is_array, is_object
+from extractkit.paths import JsonValue, Pointer, is_object
 from extractkit.schema.nodes import SchemaTree
 from extractkit.schema.standing import ClaimKind, Known, Plan
 
@@ -24,6 +24,7 @@ Row: TypeAlias = tuple[Pointer, JsonValue, ClaimKind, Mark | None]
 """Pointer, value, kind and mark of a claim; see `Claim`."""
 _Level: TypeAlias = tuple[Pointer, Iterator[tuple[str | int, JsonValue]], Known]
 """Pointer of a container, those of its parts that are still to be read, what speaks of it."""
+_BOXES: Final = (dict, list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,9 +93,9 @@ class ClaimReader:
         dropped: list[Pointer] = []
         add = rows.append
         # Iterators, not calls: a document may be nested deeper than calls may.
-        stack: list[_Level] = [("", iter([("", document)]), self._plan.top)]
-        while stack:
-            pointer, parts, known = stack[-1]
+        outer: list[_Level] = []
+        pointer, parts, known = "", _parts({"": document}), self._plan.top
+        while True:
             children, keys_claim = known.children, known.keys_claim
             for key, value in parts:
                 suffix, spot, is_dropped = children.get(key) or known.child(key)
@@ -106,17 +107,17 @@ class ClaimReader:
                     add((at, key, "key", spot.mark))
                 leaf = spot.leaves.get(value.__class__)
                 if leaf is None:
-                    if value and isinstance(value, dict | list):
-                        stack.append((at, _parts(value), spot.known(value)))
+                    if value and isinstance(value, _BOXES):
+                        outer.append((pointer, parts, known))
+                        pointer, parts, known = at, _parts(value), spot.known(value)
                         break
                     leaf = spot.leaf(value)
                 add((at, value, leaf[0], leaf[1]))
             else:
-                stack.pop()
-        return Reading(rows=rows, dropped=dropped)
+                if not outer:
+                    return Reading(rows=rows, dropped=dropped)
+                pointer, parts, known = outer.pop()
 
 
 def _parts(value: JsonValue) -> Iterator[tuple[str | int, JsonValue]]:
-    if is_object(value):
-        return iter(value.items())
-    return enumerate(value) if is_array(value) else iter(())
+    return iter(value.items()) if is_object(value) else enumerate(value)

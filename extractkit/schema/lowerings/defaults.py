@@ -68,7 +68,7 @@ class NullIsAbsent(Way):
     def lift(self, value: JsonValue, told: list[str]) -> JsonValue:
         """Return `value` without the keys whose null stands for absence."""
         del told
-        if not is_object(value):
+        if not is_object(value) or None not in value.values():
             return value
         names = self.names
         return {key: item for key, item in value.items() if item is not None or key not in names}
