@@ -141,7 +141,7 @@ class TimeIndex:
         if before.group()[:-1].isdecimal():  # "12 20 p.m." has no hour of its own
             if len(match["hour"]) == 1:
                 return ""
-            return _PART if 1 <= int(match["hour"]) <= 12 else None
+            return _PART if match["hour"][0] != "0" and int(match["hour"]) <= 12 else None
         return _PART
 
 

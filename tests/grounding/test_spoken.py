@@ -38,6 +38,7 @@ def test_a_told_time_is_found(text: str, value: str, matched: str) -> None:
     [
         ("25 to 7 p.m.", "19:00"),
         ("12 20 p.m.", "20:00"),
+        ("2 05 p.m.", "17:00"),
         ("half past six", "06:00"),
         ("9 in the morning", "21:00"),
         ("9 in the evening", "09:00"),
