@@ -27,6 +27,7 @@ from extractkit.engine import (
     verification_flow,
 )
 from extractkit.errors import UnsupportedError, UsageError
+from extractkit.grounding import require_options
 from extractkit.messages import ModelResponse, Provider, Sampling, require_number
 from extractkit.observe import Observer
 from extractkit.providers import _verdicts, resolve, shared
@@ -96,7 +97,8 @@ class Extractor(Generic[T]):
 
     Raises:
         UsageError: If an argument is out of its range or names nothing.
-        UnsupportedError: If an option is given that this version does not have.
+        UnsupportedError: If an option is given that this version does not have, or that needs a
+            package which is not installed.
     """
 
     @overload
@@ -140,6 +142,7 @@ class Extractor(Generic[T]):
             timeout_s=timeout_s,
         )
         _refuse_unbuilt(self._question, samples=samples, cache=cache)
+        require_options(self._question.grounding)
         self._observers = _callables("observers", _several("observers", observers))
         self._price = price
         if price is not None:

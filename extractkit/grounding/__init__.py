@@ -34,7 +34,15 @@ from extractkit.grounding.source import ClaimKind, ClaimRow, Source
 from extractkit.paths import JsonValue, Pointer
 from extractkit.results import Finding, Grounding, LevelCount, Span, Validity
 
-__all__ = ["ClaimKind", "ClaimLike", "ClaimRow", "GroundingReport", "locate", "locate_rows"]
+__all__ = [
+    "ClaimKind",
+    "ClaimLike",
+    "ClaimRow",
+    "GroundingReport",
+    "locate",
+    "locate_rows",
+    "require_options",
+]
 
 _DEFAULTS = Grounding()
 _SHOWN = 60
@@ -82,6 +90,16 @@ class GroundingReport:
     evidence: Mapping[Pointer, Span] = field(default_factory=dict[Pointer, Span])
     findings: tuple[Finding, ...] = ()
     count: LevelCount = field(default_factory=LevelCount)
+
+
+def require_options(options: Grounding) -> None:
+    """Refuse options that no text can be read with, before anything is asked of a model.
+
+    Raises:
+        UsageError: If the locale is not known, or the reference date is no ISO date.
+        UnsupportedError: If numbers in words are asked for and cannot be read.
+    """
+    Source("", options)
 
 
 def locate(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from extractkit import Decoding, Extractor, Status, aextract, extract, providers
+from extractkit import Decoding, Extractor, Grounding, Status, aextract, extract, providers
 from extractkit.errors import UnsupportedError, UsageError
 from extractkit.providers import Local, resolve, shared
 from extractkit.testing import FakeProvider
@@ -53,6 +53,24 @@ def test_an_extractor_closes_the_provider_that_it_made(monkeypatch: pytest.Monke
     with Extractor(Note, model="local:some.gguf"):
         pass
     assert len(closed) == 1
+
+
+@pytest.mark.parametrize(
+    ("grounding", "error", "said"),
+    [
+        (Grounding(locale="xx"), UsageError, "locale='xx'"),
+        (Grounding(reference_date="today"), UsageError, "reference_date='today'"),
+        (Grounding(spelled=True, locale="ja"), UnsupportedError, "locale='ja'"),
+    ],
+    ids=str,
+)
+def test_grounding_that_cannot_be_done_is_refused_before_anything_is_asked(
+    grounding: Grounding, error: type[Exception], said: str
+) -> None:
+    provider = FakeProvider(['{"who": "Ida"}'])
+    with pytest.raises(error, match=said):
+        extract(Note, TEXT, model=provider, grounding=grounding)
+    assert provider.requests == []
 
 
 @pytest.mark.parametrize(
