@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from extractkit.fields import Mark
@@ -54,6 +55,8 @@ T = TypeVar("T")
 _Number: TypeAlias = int | float
 _Change: TypeAlias = "Callable[[Node], Node]"
 _Kinds: TypeAlias = "Collection[type[Node]]"
+_Slots: TypeAlias = "tuple[Callable[[Any], Any], tuple[Callable[[Any, Any], None], ...]]"
+"""What reads all slots of a node at once, and what writes each of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -273,23 +276,23 @@ def replace(old: T, **changes: Any) -> T:
     Raises:
         AttributeError: If it has no such attribute.
     """
-    new: T = (_COPIERS.get(type(old)) or _copier(type(old)))(old)
+    kind = type(old)
+    read, setters = _SLOTS.get(kind) or _slots(kind)
+    new = object.__new__(kind)
+    for put, value in zip(setters, read(old), strict=True):
+        put(new, value)
     for name, value in changes.items():
         object.__setattr__(new, name, value)
     return new
 
 
-_COPIERS: Final[dict[type[Any], Callable[[Any], Any]]] = {}
+_SLOTS: Final[dict[type[Any], _Slots]] = {}
 
 
-def _copier(kind: Any) -> Callable[[Any], Any]:
-    """Return what copies one kind of node: its slots by name, as `dataclasses` does `__init__`."""
+def _slots(kind: type[Any]) -> _Slots:
     names = [item.name for item in fields(kind)]
-    known = {f"set_{name}": getattr(kind, name).__set__ for name in names}
-    lines = ["def copy(old):", "new = make(kind)", *[f"set_{x}(new, old.{x})" for x in names]]
-    space: dict[str, Any] = {"kind": kind, "make": object.__new__, **known}
-    exec("\n ".join([*lines, "return new"]), space)  # noqa: S102 - nothing of it comes from outside
-    return _COPIERS.setdefault(kind, space["copy"])
+    setters = tuple(getattr(kind, name).__set__ for name in names)
+    return _SLOTS.setdefault(kind, (attrgetter(*names), setters))
 
 
 def children(node: Node) -> tuple[Node, ...]:
