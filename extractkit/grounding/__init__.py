@@ -13,6 +13,7 @@ level GROUNDED. This room never changes a value and never calls a model.
     amounts, worth        strings that are one number with a unit, one number, date or time
     spelled, spoken       numbers in words; times as people tell them
     near        near matches, where they are asked for
+    months      names of the months
     locales     decimal marks and date orders by language
     align       the choice among several places
     evidence    the spans of what is chosen, made when somebody looks at them

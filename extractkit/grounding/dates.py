@@ -8,43 +8,17 @@ Two-digit years are read with the pivot of POSIX: 69 to 99 are 1969 to 1999, 00 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property, partial
-from itertools import groupby
-from operator import itemgetter
 
 from extractkit.grounding.digits import beside, compact_starts, may_be_numeric, numeric_starts
 from extractkit.grounding.locales import Order
+from extractkit.grounding.months import months_of
 
 __all__ = ["DateIndex", "DateReading"]
-
-_NAMES = (
-    "january jan januar jaenner janvier enero gennaio januari janeiro ene",
-    "february feb februar fevrier fevr febrero febbraio februari fevereiro",
-    "march mar marz maerz mars marzo maart marco mrz marts maret",
-    "april apr avril avr abril aprile abr",
-    "may mai mayo maggio mei maio maj",
-    "june jun juni juin junio giugno junho",
-    "july jul juli juillet juil julio luglio julho",
-    "august aug aout agosto augustus ago augusti agustus ogos",
-    "september sep sept septembre septiembre settembre setembro",
-    "october oct oktober okt octobre octubre ottobre outubro",
-    "november nov novembre noviembre novembro",
-    "december dec dezember dez decembre diciembre dicembre dezembro dic desember disember",
-)
-_MONTHS = {name: number for number, line in enumerate(_NAMES, 1) for name in line.split()}
-_BEGINNINGS = sorted({name[:3] for name in _MONTHS})
-# One branch for each first letter, so that a search is quick.
-_BEGINNING = re.compile(
-    "|".join(
-        f"{letter}(?:{'|'.join(name[1:] for name in names)})"
-        for letter, names in groupby(_BEGINNINGS, key=itemgetter(0))
-    )
-)
 
 _GAP = r"[\s\-/.,]{0,3}"
 _ORDINAL = r"(?:st|nd|rd|th|er|\u00ba|\u00aa|\.)?"
@@ -58,7 +32,7 @@ _NUMERIC = re.compile(
 _COMPACT = re.compile(r"(?<![A-Za-z\d])(?=(?P<whole>(?P<a>\d{4})(?P<b>\d{2})(?P<c>\d{2}))(?!\d))")
 _DAY_FIRST = re.compile(
     rf"(?<!\d)(?<!\d[.,])(?=(?P<day>\d{{1,2}}){_ORDINAL}{_GAP}(?:day\s+of\s+|of\s+|de\s+)?"
-    rf"(?P<month>[^\W\d_]{{3,10}}){_GAP}(?:of\s+|de\s+)?(?P<year>\d{{4}}|['\u2019]?\d{{2}}){_AFTER_YEAR})",
+    rf"(?P<month>[^\W\d_]{{3,12}}){_GAP}(?:of\s+|de\s+)?(?P<year>\d{{4}}|['\u2019]?\d{{2}}){_AFTER_YEAR})",
     re.IGNORECASE,
 )
 _DAY_YEAR = re.compile(
@@ -67,7 +41,7 @@ _DAY_YEAR = re.compile(
     re.IGNORECASE,
 )
 _YEAR_FIRST = re.compile(
-    r"(?<!\d)(?=(?P<year>\d{4})[\s\-/.,]{1,3}(?P<month>[^\W\d_]{3,10})[\s\-/.,]{1,3}"
+    r"(?<!\d)(?=(?P<year>\d{4})[\s\-/.,]{1,3}(?P<month>[^\W\d_]{3,12})[\s\-/.,]{1,3}"
     r"(?P<day>\d{1,2})(?!\d))"
 )
 _EAST_ASIAN = re.compile(
@@ -80,7 +54,6 @@ _ERA = re.compile(
     rf"(?P<era>{'|'.join(_ERAS)})\s?(?P<year>\d{{1,2}}|\u5143)\s?\u5e74\s?(?P<month>\d{{1,2}})\s?\u6708"
     r"\s?(?P<day>\d{1,2})\s?\u65e5"
 )
-_FOREIGN = re.compile(r"[^\x00-\x7f\d]+")
 _YEAR_MARKS = ("\u5e74", "\ub144")
 _YEAR = re.compile(r"(?<!\d)(?=(?P<year>\d{4})(?!\d))")
 _MONTH_YEAR = re.compile(
@@ -88,12 +61,12 @@ _MONTH_YEAR = re.compile(
     r"(?![\w/-]|\.\d)"
 )
 _MONTH_BEFORE = re.compile(
-    rf"(?<![^\W\d_])(?P<month>[^\W\d_]{{3,10}}){_GAP}(?:the\s)?\Z", re.IGNORECASE
+    rf"(?<![^\W\d_])(?P<month>[^\W\d_]{{3,12}}){_GAP}(?:the\s)?\Z", re.IGNORECASE
 )
-_MONTH_OF = re.compile(r"(?<![^\W\d_])(?P<month>[^\W\d_]{3,10})\.?,?\s{0,2}(?:of\s|de\s)?\Z")
+_MONTH_OF = re.compile(r"(?<![^\W\d_])(?P<month>[^\W\d_]{3,12})\.?,?\s{0,2}(?:of\s|de\s)?\Z")
 _DAY_AND_MONTH = re.compile(
-    rf"(?<![\w.,])(?:(?P<day>\d{{1,2}}){_ORDINAL}\s(?:of\s|de\s)?(?P<month>[^\W\d_]{{3,10}})"
-    rf"|(?P<first>[^\W\d_]{{3,10}})\.?\s(?:the\s)?(?P<second>\d{{1,2}})(?:st|nd|rd|th)?)"
+    rf"(?<![\w.,])(?:(?P<day>\d{{1,2}}){_ORDINAL}\s(?:of\s|de\s)?(?P<month>[^\W\d_]{{3,12}})"
+    rf"|(?P<first>[^\W\d_]{{3,12}})\.?\s(?:the\s)?(?P<second>\d{{1,2}})(?:st|nd|rd|th)?)"
     r"(?!\w|,?\s{1,2}(?:of\s|de\s)?\d{4})"
 )
 _DECADE = re.compile(r"(?<!\d)(?P<digits>\d{3}0)['\u2019]?s\b")
@@ -128,12 +101,19 @@ class DateIndex:
         text: The source.
         order: Order of day, month and year in the text's language; None where any is possible.
         reference: What relative dates count from; None leaves them unread.
+        language: Whose names of months are read beside the common ones.
     """
 
     def __init__(
-        self, text: str, *, order: Order | None = None, reference: date | None = None
+        self,
+        text: str,
+        *,
+        order: Order | None = None,
+        reference: date | None = None,
+        language: str | None = None,
     ) -> None:
         self._text = text
+        self._months = months_of(language)
         self._order: Order | None = order
         self._days: defaultdict[date, dict[tuple[int, int], DateReading]] = defaultdict(dict)
         self._years: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
@@ -187,7 +167,7 @@ class DateIndex:
         """Month and day of each that the text gives no year."""
         found: set[tuple[int, int]] = set()
         for match in _DAY_AND_MONTH.finditer(self._text):
-            month = _month(match["month"] or match["first"])
+            month = self._months.number(match["month"] or match["first"])
             if month is not None:
                 found.add((month, int(match["day"] or match["second"])))
         return found
@@ -213,14 +193,14 @@ class DateIndex:
                         self._years[day.year].append(match.span(group))
 
     def _scan_named(self) -> None:
-        before, after = beside(self._text, _may_name_months(self._text))
+        before, after = beside(self._text, self._months.may_stand(self._text))
         for pattern in (_DAY_FIRST, _YEAR_FIRST):
             for match in filter(None, map(partial(pattern.match, self._text), before)):
                 start = min(match.start("day"), match.start("year"))
                 end = max(match.end("day"), match.end("year"))
                 self._add_named(match, match["month"], start, end)
         for match in filter(None, map(partial(_DAY_YEAR.match, self._text), after)):
-            before_day = _MONTH_BEFORE.search(self._text, max(0, match.start() - 20), match.start())
+            before_day = _MONTH_BEFORE.search(self._text, max(0, match.start() - 22), match.start())
             # "March 6 20" is a day and a count; "March 6, 20" and "March 6 '20" are dates.
             is_year = len(match["year"]) > 2 or not match["gap"].isspace()
             if before_day and is_year:
@@ -229,7 +209,7 @@ class DateIndex:
 
     def _add_named(self, match: re.Match[str], month: str, start: int, end: int) -> None:
         year = match["year"]
-        day = _day(_year(year.lstrip("'\u2019")), _month(month), int(match["day"]))
+        day = _day(_year(year.lstrip("'\u2019")), self._months.number(month), int(match["day"]))
         self._add(day, start, end)
         if day is not None and len(year) == 4:
             self._years[day.year].append(match.span("year"))
@@ -266,8 +246,8 @@ class DateIndex:
             if match.start("year") in starts or match.end("year") in ends:
                 continue
             years.add(int(match["year"]))
-            before = _MONTH_OF.search(self._text, max(0, match.start() - 16), match.start())
-            month = _month(before["month"]) if before else None
+            before = _MONTH_OF.search(self._text, max(0, match.start() - 20), match.start())
+            month = self._months.number(before["month"]) if before else None
             if month:
                 months.add((int(match["year"]), month))
         for match in _MONTH_YEAR.finditer(self._text):
@@ -343,26 +323,6 @@ def _two_readings(match: re.Match[str], order: Order | None) -> Iterator[tuple[d
         yield month_first, doubt
     if year_first is not None and year_first not in readings:
         yield year_first, "the year may come first or last"
-
-
-def _may_name_months(text: str) -> Iterator[int]:
-    """Yield offsets so that between two numbers there is one wherever there is a month's name.
-
-    A character beyond ASCII may be a part of one.
-    """
-    lowered = text.lower()
-    if not text.isascii():
-        yield from (match.start() for match in _FOREIGN.finditer(text))
-        if len(lowered) != len(text):
-            lowered = "".join(char.lower() if char < "\x80" else char for char in text)
-    yield from (match.start() for match in _BEGINNING.finditer(lowered))
-
-
-def _month(word: str) -> int | None:
-    if word.isascii():
-        return _MONTHS.get(word.lower())
-    plain = unicodedata.normalize("NFD", word.casefold())
-    return _MONTHS.get("".join(char for char in plain if not unicodedata.combining(char)))
 
 
 def _year(digits: str) -> int:

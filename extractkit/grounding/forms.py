@@ -122,7 +122,7 @@ class Forms:
             spans = list(self._same_amount(amount)) if amount else []
         if spans:
             return _places(spans)
-        moment = written_moment(plain, self.convention.order)
+        moment = written_moment(plain, self.convention)
         if moment is None:
             return None
         found = self.readings.find_moment(moment, plain)

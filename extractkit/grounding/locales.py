@@ -27,10 +27,17 @@ _YEAR_FIRST = frozenset(["hu", "ja", "ko", "lt", "zh"])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Convention:
-    """How numbers and dates are written; None where both ways are possible."""
+    """How numbers and dates are written; None where both ways are possible.
+
+    Attributes:
+        decimal: The decimal mark.
+        order: Order of day, month and year.
+        language: Whose names of months are read; None for the common ones only.
+    """
 
     decimal: Literal[".", ","] | None = None
     order: Order | None = None
+    language: str | None = None
 
 
 def convention(locale: str | None) -> Convention:
@@ -52,7 +59,7 @@ def convention(locale: str | None) -> Convention:
             "or None to try the common forms"
         )
     point = language in _POINT or tag in _POINT_REGIONS
-    return Convention(decimal="." if point else ",", order=_order(tag, language))
+    return Convention(decimal="." if point else ",", order=_order(tag, language), language=language)
 
 
 def _order(tag: str, language: str) -> Order | None:

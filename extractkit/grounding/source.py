@@ -192,7 +192,10 @@ class Source:
 
     @cached_property
     def _dates(self) -> DateIndex:
-        return DateIndex(self._text, order=self._convention.order, reference=self._reference)
+        own = self._convention
+        return DateIndex(
+            self._text, order=own.order, reference=self._reference, language=own.language
+        )
 
     @cached_property
     def _times(self) -> TimeIndex:

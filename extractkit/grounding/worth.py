@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Final, Literal
 
 from extractkit.grounding.dates import DateIndex
-from extractkit.grounding.locales import Order
+from extractkit.grounding.locales import Convention
 from extractkit.grounding.moments import moment_of
 from extractkit.grounding.numbers import NumberIndex
 from extractkit.grounding.times import TimeIndex
@@ -32,13 +32,13 @@ def written_numbers(written: str, decimal: Literal[".", ","] | None) -> Iterator
                 yield number
 
 
-def written_moment(written: str, order: Order | None) -> date | datetime | time | None:
+def written_moment(written: str, own: Convention) -> date | datetime | time | None:
     """Return the day or the time that is all of `written`; None for anything else."""
     if len(written) > _LONGEST:
         return None
     if written[4:5] == "-" and len(written) >= _ISO_DATE:
         return moment_of(written, "datetime")
-    dates = DateIndex(written, order=order)
+    dates = DateIndex(written, order=own.order, language=own.language)
     days = {
         day
         for day in dates.days

@@ -189,3 +189,29 @@ def test_a_day_without_a_year_is_not_precise(text: str) -> None:
 
 def test_a_day_of_another_year_is_another_day() -> None:
     assert ask("16th of June 2021", "2022-06-16", "date").codes == ("not_in_source",)
+
+
+@pytest.mark.parametrize(
+    ("text", "locale"),
+    [
+        ("6 \u043c\u0430\u0440\u0442\u0430 2026", None),
+        ("6 \u03bc\u03b1\u03c1\u03c4\u03af\u03bf\u03c5 2026", None),
+        ("6 marca 2026", "pl"),
+        ("6. b\u0159ezna 2026", "cs"),
+        ("6. maaliskuuta 2026", "fi"),
+        ("6 Mart 2026", "tr"),
+        ("2026. m\u00e1rcius 6.", "hu"),
+        ("6 martie 2026", "ro"),
+    ],
+)
+def test_months_have_names_in_the_language_of_the_locale(text: str, locale: str | None) -> None:
+    answer = ask(text, "2026-03-06", "date", options=Grounding(locale=locale))
+    assert answer.matched.rstrip(".") == text.rstrip(".")
+
+
+def test_names_in_other_languages_need_their_locale() -> None:
+    assert ask("6 stycznia 2026", "2026-01-06", "date").verdict == "no"
+    polish = Grounding(locale="pl")
+    assert ask("6 stycznia 2026", "2026-01-06", "date", options=polish).plain
+    assert ask("2026-01-06", "6 stycznia 2026", "text", options=polish).plain
+    assert ask("6 pa\u017adziernika 2026", "2026-10-06", "date", options=polish).plain
