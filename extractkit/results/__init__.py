@@ -18,7 +18,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 import pydantic_core
-from pydantic import BeforeValidator, PlainSerializer, PydanticUserError, TypeAdapter
+from pydantic import (
+    BeforeValidator,
+    PlainSerializer,
+    PydanticUserError,
+    TypeAdapter,
+    WrapSerializer,
+)
 
 from extractkit.errors import (
     ExtractionError,
@@ -203,6 +209,12 @@ class Span(_Candidates):
     candidates: tuple[tuple[int, int], ...] = field(default=(), compare=False, repr=False)
 
 
+# Pydantic writes dictionaries, and no other mappings.
+_Evidence: TypeAlias = Annotated[
+    Mapping[Pointer, Span], WrapSerializer(lambda evidence, write: write(dict(evidence)))
+]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confidence:
     """How sure the model was of one value, and how that was computed.
@@ -341,7 +353,7 @@ class ExtractionResult(Generic[T]):
     validity: _Level
     levels: Mapping[_Level, LevelCount]
     findings: tuple[Finding, ...]
-    evidence: Mapping[Pointer, Span]
+    evidence: _Evidence
     confidence: Mapping[Pointer, Confidence]
     strategy: Strategy
     strategy_reason: str
@@ -410,8 +422,7 @@ class ExtractionResult(Generic[T]):
             UsageError: If the value has something that JSON cannot say.
         """
         try:
-            # Pydantic writes dictionaries, and no other mappings.
-            plain = dataclasses.replace(self, value=None, evidence=dict(self.evidence))
+            plain = dataclasses.replace(self, value=None)
             record: dict[str, Any] = _adapter().dump_python(plain, mode="json")
             record["value"] = pydantic_core.to_jsonable_python(self.value, fallback=str)
             return json.dumps(record, ensure_ascii=False, indent=indent, allow_nan=False)

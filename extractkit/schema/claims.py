@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from extractkit.fields import Mark
-from extractkit.paths import JsonValue, Pointer, is_object
+from extractkit.paths import JsonValue, Pointer, is_array, is_object
 from extractkit.schema.nodes import SchemaTree
 from extractkit.schema.standing import ClaimKind, Known, Plan
 
@@ -22,9 +22,9 @@ __all__ = ["Claim", "ClaimKind", "ClaimReader", "Reading", "Row"]
 
 Row: TypeAlias = tuple[Pointer, JsonValue, ClaimKind, Mark | None]
 """Pointer, value, kind and mark of a claim; see `Claim`."""
-_Level: TypeAlias = tuple[Pointer, Iterator[tuple[str | int, JsonValue]], Known]
+_Parts: TypeAlias = Iterator[tuple[str | int, JsonValue]]
+_Level: TypeAlias = tuple[Pointer, _Parts, Known]
 """Pointer of a container, those of its parts that are still to be read, what speaks of it."""
-_BOXES: Final = (dict, list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +94,8 @@ class ClaimReader:
         add = rows.append
         # Iterators, not calls: a document may be nested deeper than calls may.
         outer: list[_Level] = []
-        pointer, parts, known = "", _parts({"": document}), self._plan.top
+        parts: _Parts = iter([("", document)])
+        pointer, known = "", self._plan.top
         while True:
             children, keys_claim = known.children, known.keys_claim
             for key, value in parts:
@@ -107,9 +108,10 @@ class ClaimReader:
                     add((at, key, "key", spot.mark))
                 leaf = spot.leaves.get(value.__class__)
                 if leaf is None:
-                    if value and isinstance(value, _BOXES):
+                    inner = _parts(value)
+                    if inner is not None:
                         outer.append((pointer, parts, known))
-                        pointer, parts, known = at, _parts(value), spot.known(value)
+                        pointer, parts, known = at, inner, spot.known(value)
                         break
                     leaf = spot.leaf(value)
                 add((at, value, leaf[0], leaf[1]))
@@ -119,5 +121,10 @@ class ClaimReader:
                 pointer, parts, known = outer.pop()
 
 
-def _parts(value: JsonValue) -> Iterator[tuple[str | int, JsonValue]]:
-    return iter(value.items()) if is_object(value) else enumerate(value)
+def _parts(value: JsonValue) -> _Parts | None:
+    """Return the keys and values of a container, unless it is empty or `value` is none."""
+    if not value:
+        return None
+    if is_object(value):
+        return iter(value.items())
+    return enumerate(value) if is_array(value) else None

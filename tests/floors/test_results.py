@@ -8,7 +8,7 @@ import pickle
 from typing import Any, Literal
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 
 from extractkit import (
     UNKNOWN,
@@ -23,6 +23,7 @@ from extractkit import (
     Strategy,
     Unknown,
     Validity,
+    extract,
 )
 from extractkit.errors import (
     FilteredError,
@@ -39,6 +40,7 @@ from extractkit.messages import (
     Usage,
 )
 from extractkit.results import Attempt, LevelCount, Provenance
+from extractkit.testing import FakeProvider
 
 
 class Parcel(BaseModel):
@@ -133,6 +135,54 @@ def test_a_target_that_is_no_type_is_refused_when_reading(target: Any) -> None:
 def test_a_value_that_json_cannot_say_is_not_written() -> None:
     with pytest.raises(UsageError, match="cannot be written"):
         a_result(value=float("inf")).to_json()
+
+
+def an_extracted_result() -> ExtractionResult[Parcel]:
+    """Return a result whose evidence is a mapping of its own kind, as `extract` gives it."""
+    answer = '{"weight_kg": 1.5, "kind": "box"}'
+    result = extract(Parcel, "a box of 1.5 kg", model=FakeProvider([answer]))
+    assert type(result.evidence) is not dict
+    assert result.evidence["/weight_kg"] == Span(start=9, end=12)
+    return result
+
+
+def test_pydantic_writes_a_result_as_to_json_does() -> None:
+    result = an_extracted_result()
+    written = TypeAdapter(ExtractionResult[Parcel]).dump_json(result)
+    assert json.loads(written) == json.loads(result.to_json())
+    assert json.loads(written)["evidence"]["/weight_kg"]["start"] == 9
+
+
+def test_pydantic_reads_back_what_it_wrote_of_a_result() -> None:
+    adapter = TypeAdapter(ExtractionResult[Parcel])
+    result = an_extracted_result()
+    assert adapter.validate_json(adapter.dump_json(result)) == result
+
+
+def test_pydantic_gives_a_result_as_plain_python() -> None:
+    adapter = TypeAdapter(ExtractionResult[Parcel])
+    result = an_extracted_result()
+    plain = adapter.dump_python(result)
+    assert type(plain["evidence"]) is dict
+    assert plain["evidence"]["/weight_kg"]["end"] == 12
+    part = adapter.dump_python(result, include={"evidence": {"/weight_kg": {"start"}}})
+    assert part == {"evidence": {"/weight_kg": {"start": 9}}}
+
+
+def test_a_result_is_a_field_of_a_reply_as_web_frameworks_send_it() -> None:
+    class Reply(BaseModel):
+        result: ExtractionResult[Parcel]
+
+    result = an_extracted_result()
+    taken = Reply.model_validate({"result": dataclasses.asdict(result)})
+    for reply in (Reply(result=result), taken):
+        sent = json.loads(reply.model_dump_json(by_alias=True))
+        assert sent["result"] == json.loads(result.to_json())
+
+
+def test_the_schema_of_a_reply_says_what_evidence_is() -> None:
+    schema = TypeAdapter(ExtractionResult[Parcel]).json_schema(mode="serialization")
+    assert schema["properties"]["evidence"]["additionalProperties"] == {"$ref": "#/$defs/Span"}
 
 
 def test_a_result_cannot_be_changed() -> None:
