@@ -19,6 +19,8 @@ _DATE_MARKS: Final = frozenset("-/.")
 _DATE: Final = re.compile(r"\d{4}-\d\d?-\d\d?|\d\d?-\d\d?-(?:\d{4}|\d\d)")
 _WORDS_PER_JOINT: Final = 3
 _LONG_GROUP: Final = 5
+_LONG_NUMBER: Final = 12
+_GROUP: Final = 4
 
 
 class Side(NamedTuple):
@@ -46,10 +48,10 @@ def agree(text: str, value: Mapping[int, Side], source: Mapping[int, Side], *, w
         source: The same of the other.
         words: How many words the value has: a joint that no mark explains is borne once in three.
     """
-    date = _date_joints(text, value, source)
+    free = _free_joints(text, value, source)
     loose = 0
     for at in {*value, *source}:
-        if at in date:
+        if at in free:
             continue
         own, other = value.get(at), source.get(at)
         if own is None and other is not None:
@@ -66,6 +68,17 @@ def agree(text: str, value: Mapping[int, Side], source: Mapping[int, Side], *, w
         elif other is None and not _joins_letters(own):
             loose += 1
     return loose <= words // _WORDS_PER_JOINT
+
+
+def _is_identifier(text: str, value: Mapping[int, Side], source: Mapping[int, Side]) -> bool:
+    """Whether one has a long number in one piece and the other in groups of four: an IBAN."""
+    if len(text) < _LONG_NUMBER or bool(value) == bool(source) or text.isalpha():
+        return False
+    sides = (value or source).values()
+    return all(
+        side.mark == " " and len(side.before) == _GROUP and len(side.after) <= _GROUP
+        for side in sides
+    )
 
 
 def _parts_digits(own: Side, other: Side) -> bool:
@@ -90,6 +103,15 @@ def _joins_letters(side: Side) -> bool:
     if core in ("'", "-"):
         return not side.mark[:1].isspace()
     return set(core) <= {"."} and 1 in (len(side.before), len(side.after))
+
+
+def _free_joints(
+    text: str, value: Mapping[int, Side], source: Mapping[int, Side]
+) -> frozenset[int]:
+    """Return the joints that may differ: those of an identifier in groups, or of a date."""
+    if _is_identifier(text, value, source):
+        return frozenset((*value, *source))
+    return _date_joints(text, value, source)
 
 
 def _date_joints(
