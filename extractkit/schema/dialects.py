@@ -261,7 +261,8 @@ DIALECTS: Final[Mapping[str, Dialect]] = MappingProxyType(
                 "has no end: `bounded` writes both as patterns",
                 "date-time and time are written as patterns: the engine's own ask for an offset",
                 "a number between two bounds is written without an exponent",
-                "characters are written as themselves, never as a \\u escape",
+                "by itself it takes no \\u escape of a printable character; local decoding writes strings "
+                "without a pattern or format by a rule of its own, which does",
             ),
         ),
         "outlines-core": Dialect(
