@@ -65,6 +65,7 @@ _LIBRARY_ERRORS: Final = frozenset(
 _TYPE_ERRORS: Final = (frozenset(get_args(core_schema.ErrorType)) | _LIBRARY_ERRORS) - _OWN_ERRORS
 _MANY: Final = 309
 _BEYOND_FLOATS: Final = re.compile(rb"\d{%d}" % _MANY)
+_DIGITS: Final = frozenset(b"0123456789")
 _NOT_VALIDATION: Final = ("metadata", "serialization")
 _LIBRARIES: Final = ("pydantic", "pydantic_core", "pydantic_extra_types", "extractkit")
 
@@ -137,7 +138,7 @@ def _may_be_infinite(text: bytes) -> bool:
     return any(
         _BEYOND_FLOATS.search(text, at - _MANY + 1, at + _MANY)
         for at in range(_MANY - 1, len(text), _MANY)
-        if text[at : at + 1].isdigit()
+        if text[at] in _DIGITS
     )
 
 
