@@ -48,6 +48,7 @@ __all__ = [
 ]
 
 _GROUNDING: Final = Grounding()
+_TEXT: Final = LevelCount(checked=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +168,7 @@ def _levels(
     inconsistent = len(_errors(findings, Validity.CONSISTENT))
     ran = (0 if wrong else validators) + (checks if built else 0)
     levels = {
-        Validity.SYNTAX: LevelCount(checked=1),
+        Validity.SYNTAX: _TEXT,
         # A field that is missing is a place that was looked at, and no leaf.
         Validity.SCHEMA: LevelCount(checked=max(leaves, len(wrong)), failed=len(wrong)),
         Validity.CONSISTENT: LevelCount(

@@ -59,7 +59,7 @@ def conclude(
     """
     last = judged[-1]
     best = last if last.status is not Status.INVALID else max(judged, key=_rank)
-    responses = [*beside, *(item.response for item in judged)]
+    responses = [*beside, *[item.response for item in judged]]
     findings = (*best.findings, *notes)
     return ExtractionResult(
         value=best.value,
@@ -76,7 +76,7 @@ def conclude(
         stop_reason=best.response.stop,
         partial=best.partial,
         usage=reduce(add, [response.usage for response in responses]),
-        attempts=tuple(item.attempt for item in judged),
+        attempts=tuple([item.attempt for item in judged]),
         raw=best.response,
         provenance=_provenance(setup, provider, best.response),
         cost_usd=None if price is None else _cost(price, provider, responses),
