@@ -26,6 +26,7 @@ __all__ = [
     "RawToolCall",
     "Role",
     "Sampling",
+    "Scoring",
     "StopReason",
     "TokenAlternative",
     "TokenLogprob",
@@ -168,6 +169,20 @@ class Constraint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Scoring:
+    """Texts that a model is to score in place of parts of an answer, as data.
+
+    Attributes:
+        tokens: The bytes of the answer's tokens, in order.
+        places: (position in `tokens`, texts): each text by itself is what could have followed the
+            tokens before that position. In the order of the answer.
+    """
+
+    tokens: tuple[bytes, ...]
+    places: tuple[tuple[int, tuple[bytes, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
     """One question to a model.
 
@@ -182,6 +197,7 @@ class ModelRequest:
             log-probabilities at all.
         continue_with: What an answer that paused gave to go on from; only its provider reads it.
         without: Names of what the provider is not to add by itself, of `Capabilities.unasked`.
+        scoring: Score these texts and answer nothing; only where `Capabilities.scoring` says so.
     """
 
     messages: tuple[Message, ...]
@@ -192,6 +208,7 @@ class ModelRequest:
     top_logprobs: int | None = 5
     continue_with: Sequence[Any] | None = None
     without: frozenset[str] = frozenset()
+    scoring: Scoring | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,6 +310,8 @@ class ModelResponse:
         continue_with: For an answer that paused: what the next request has to bring along, as a
             sequence of parts.
         broken: How the connection ended before the answer did; empty where it did not.
+        scores: For a request with `scoring`: the model's own log-probability of each text, place
+            by place; no numbers for a place that cannot be scored.
     """
 
     text: str
@@ -307,6 +326,7 @@ class ModelResponse:
     details: Mapping[str, Any] = field(default_factory=dict[str, Any])
     continue_with: Sequence[Any] | None = None
     broken: str = ""
+    scores: tuple[tuple[float, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -332,6 +352,7 @@ class Capabilities:
         dialect: The schema dialect that is enforced; None where `enforcement` is None.
         json_mode: Whether any-JSON can be asked for.
         logprobs: Whether token log-probabilities come back.
+        scoring: Whether the model can be asked how probable given texts are.
         temperature: Whether a temperature is accepted; then 0 is sent unless the caller says more.
         is_greedy: Whether tokens are chosen greedily where nothing is said.
         sampling: Names of the fields of Sampling that are accepted.
@@ -345,6 +366,7 @@ class Capabilities:
     dialect: str | None = None
     json_mode: bool = False
     logprobs: bool = False
+    scoring: bool = False
     temperature: bool = True
     is_greedy: bool = False
     sampling: frozenset[str] = ALL_SAMPLING

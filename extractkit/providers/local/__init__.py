@@ -102,13 +102,14 @@ class Local:
             enforcement="mask",
             dialect="llguidance",
             logprobs=True,
+            scoring=True,
             is_greedy=True,
             context_tokens=loaded or self._context_tokens,
             source=_SOURCE,
         )
 
     def complete(self, request: ModelRequest, *, timeout_s: float | None = None) -> ModelResponse:
-        """Return the answer to `request`.
+        """Return the answer to `request`, or the scores that it asks for.
 
         Waiting for other answers and loading the model count against `timeout_s`.
 

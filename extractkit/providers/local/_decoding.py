@@ -93,9 +93,13 @@ class PromptMemory:
         check()
         return self._evaluate(tokens[last:])
 
-    def _evaluate(self, tokens: Sequence[int]) -> Logits:
+    def feed_every(self, tokens: Sequence[int]) -> Logits:
+        """Append `tokens` (a few, at least one) and return the logits after each, in rows."""
+        return self._evaluate(tokens, every=True)
+
+    def _evaluate(self, tokens: Sequence[int], *, every: bool = False) -> Logits:
         trusted, self._stable = self._stable, ()  # nothing is, if the engine fails half-way
-        logits = self.engine.evaluate(tokens)
+        logits = self.engine.evaluate(tokens, every=every)
         self._stable = trusted
         return logits
 

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from extractkit.errors import UsageError
-from extractkit.messages import ModelRequest, ModelResponse, StopReason, Usage
+from extractkit.messages import ModelRequest, ModelResponse, Scoring, StopReason, Usage
 from extractkit.providers.local import _load
 from extractkit.providers.local._chat import ChatML, Prompt
 from extractkit.providers.local._constraint import GrammarCompiler
 from extractkit.providers.local._decoding import Decoded, PromptMemory, decode, text_of
 from extractkit.providers.local._engine import Engine
 from extractkit.providers.local._sampling import Sampler
+from extractkit.providers.local._scoring import score
 from extractkit.providers.local._sequence import longer_context
 from extractkit.providers.local._waiting import Patience
 
@@ -68,8 +70,10 @@ class Session:
             CancelledError: If the call was cancelled.
         """
         patience.check()
-        patience.stage = "decoding"
         prompt = self._chat.encode(request.messages, request.stable_messages)
+        if request.scoring is not None:
+            return self._score(prompt, request.scoring, patience)
+        patience.stage = "decoding"
         limit, limit_name = self._limit(request, len(prompt))
         mask = None
         if request.constraint is not None:
@@ -92,6 +96,23 @@ class Session:
         if mask is not None and mask.warnings:
             details["grammar_warnings"] = list(mask.warnings)
         return self._response(prompt, decoded, details, limit_name)
+
+    def _score(self, prompt: Prompt, scoring: Scoring, patience: Patience) -> ModelResponse:
+        patience.stage = "scoring"
+        began = time.perf_counter()
+        scored = score(self._memory, prompt, scoring, check=patience.check)
+        return ModelResponse(
+            text="",
+            stop=StopReason.STOP,
+            stop_detail="scored",
+            scores=scored.scores,
+            usage=Usage(
+                input_tokens=len(prompt.stable) + scored.evaluated,
+                cached_input_tokens=scored.reused,
+            ),
+            model=self._name,
+            details={**self._facts, "scoring_s": time.perf_counter() - began},
+        )
 
     def _limit(self, request: ModelRequest, prompt_tokens: int) -> tuple[int, str]:
         """Return the most tokens that the answer may have, and what sets that limit."""

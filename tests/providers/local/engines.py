@@ -70,16 +70,18 @@ class ByteEngine:
 
     def evaluate(self, tokens: Sequence[int], *, every: bool = False) -> Logits:
         assert tokens
-        assert not every
         self.on_evaluate()
         if len(self._past) + len(tokens) > self.context_tokens:
             raise UsageError("too many tokens")
         self.evaluated.append(tuple(tokens))
+        rows = []
         for index, token in enumerate(tokens):
             key = f"{self._rows[-1]} {token} {index} {len(tokens)}"
             self._rows.append(zlib.crc32(key.encode()))
-        self._past.extend(tokens)
-        return self._logits()
+            self._past.append(token)
+            if every:
+                rows.append(self._logits())
+        return np.array(rows) if every else self._logits()
 
     def keep(self, count: int) -> None:
         del self._past[count:]

@@ -1,0 +1,189 @@
+"""How probable given texts are as parts of an answer, by the model's own numbers.
+
+Neighbours: `_session` is asked, `_decoding` feeds the engine; `messages.Scoring` says what is to be
+scored. No mask and no sampling: every token of a text, as the tokenizer cuts it, is scored after
+those before it. An answer is evaluated once from its beginning to its last place. What the texts
+of a place have in common is evaluated once, and a last token never is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from extractkit.messages import Scoring
+from extractkit.providers.local._chat import Prompt
+from extractkit.providers.local._decoding import PromptMemory
+from extractkit.providers.local._engine import Engine, Logits
+
+__all__ = ["Scored", "score"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """What came of scoring.
+
+    Attributes:
+        scores: Natural log-probability of each text, place by place; none for a place that cannot
+            be scored.
+        reused: Tokens of the prompt's stable part that were in memory.
+        evaluated: Tokens beside that part that were evaluated.
+    """
+
+    scores: tuple[tuple[float, ...], ...]
+    reused: int
+    evaluated: int
+
+
+def score(
+    memory: PromptMemory, prompt: Prompt, scoring: Scoring, *, check: Callable[[], None]
+) -> Scored:
+    """Return how probable the texts are.
+
+    A place cannot be scored where the tokens before it are none of this model's, where a text is
+    not UTF-8 by itself, or where the context has no room for one.
+
+    Args:
+        memory: The engine, and what it remembers.
+        prompt: What the answer answers.
+        scoring: The answer and the texts.
+        check: Called before each evaluation; may raise to end the work.
+
+    Raises:
+        ProviderError: If the engine fails.
+    """
+    return _Pass(memory, prompt, scoring, check).scored()
+
+
+class _Pass:
+    """One pass over one answer."""
+
+    def __init__(
+        self, memory: PromptMemory, prompt: Prompt, scoring: Scoring, check: Callable[[], None]
+    ) -> None:
+        self._memory = memory
+        self._engine = memory.engine
+        self._prompt = prompt
+        self._scoring = scoring
+        self._check = check
+        self._pending = list(prompt.rest)
+        self._logits: Logits | None = None
+        self._evaluated = 0
+        self._reused = 0
+
+    def scored(self) -> Scored:
+        """Return what comes of it."""
+        answer = _ids(self._engine, self._scoring.tokens)
+        self._reused = self._memory.begin(self._prompt.stable, self._check)
+        scores: list[tuple[float, ...]] = []
+        at = 0
+        for position, texts in self._scoring.places:
+            branches = _tokenized(self._engine, texts)
+            room = self._engine.context_tokens - len(self._prompt) - position
+            if position > len(answer) or not branches or max(map(len, branches)) > room:
+                scores.append(())
+                continue
+            self._pending += answer[at:position]
+            at = position
+            scores.append(self._place(branches))
+        return Scored(scores=tuple(scores), reused=self._reused, evaluated=self._evaluated)
+
+    def _place(self, branches: Sequence[list[int]]) -> tuple[float, ...]:
+        if self._pending or self._logits is None:
+            self._logits = self._memory.feed(self._pending, self._check)
+            self._evaluated += len(self._pending)
+            self._pending = []
+        tree = _Tree(self._memory, _Row.of(self._logits), self._check)
+        scores = [0.0] * len(branches)
+        for index in sorted(range(len(branches)), key=branches.__getitem__):
+            scores[index] = tree.score(branches[index])
+        self._evaluated += tree.close()
+        return tuple(scores)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """The logits after some tokens, and the logarithm of their mass."""
+
+    logits: Logits
+    mass: float
+
+    @staticmethod
+    def of(logits: Logits) -> _Row:
+        exact = logits.astype(np.float64)
+        top = float(exact.max())
+        return _Row(logits, top + math.log(float(np.exp(exact - top).sum())))
+
+
+@dataclass(slots=True)
+class _Tree:
+    """The texts of one place, told in the order of their tokens, so that beginnings are shared."""
+
+    memory: PromptMemory
+    root: _Row
+    check: Callable[[], None]
+    start: int = 0
+    evaluated: int = 0
+    rows: list[_Row] = field(default_factory=list[_Row])
+    path: list[int] = field(default_factory=list[int])
+
+    def __post_init__(self) -> None:
+        self.start = len(self.memory.engine.past)
+        self.rows = [self.root]
+
+    def score(self, tokens: list[int]) -> float:
+        """Return the log-probability of `tokens` at this place."""
+        shared = 0
+        while shared < min(len(self.path), len(tokens) - 1):
+            if self.path[shared] != tokens[shared]:
+                break
+            shared += 1
+        del self.rows[shared + 1 :], self.path[shared:]
+        self.memory.engine.keep(self.start + shared)
+        rest = tokens[shared:-1]
+        if rest:
+            self.check()
+            self.rows += map(_Row.of, self.memory.feed_every(rest))
+            self.path += rest
+            self.evaluated += len(rest)
+        return math.fsum(
+            float(row.logits[token]) - row.mass
+            for row, token in zip(self.rows, tokens, strict=True)
+        )
+
+    def close(self) -> int:
+        """Forget what was evaluated here; return how many tokens that was."""
+        self.memory.engine.keep(self.start)
+        return self.evaluated
+
+
+def _ids(engine: Engine, tokens: Sequence[bytes]) -> list[int]:
+    """Return the ids of an answer's tokens, up to the first that is none of this vocabulary."""
+    vocabulary = engine.vocabulary
+    wanted = set(tokens)
+    ids = {
+        piece: token
+        for token, piece in reversed([*enumerate(vocabulary.pieces)])
+        if piece in wanted and token not in vocabulary.control_ids
+    }
+    found: list[int] = []
+    for piece in tokens:
+        if piece not in ids:
+            break
+        found.append(ids[piece])
+    return found
+
+
+def _tokenized(engine: Engine, texts: Sequence[bytes]) -> list[list[int]]:
+    """Return the tokens of each text; nothing where one has none that are its own."""
+    try:
+        found = [engine.tokenize(text.decode()) for text in texts]
+    except UnicodeDecodeError:
+        return []
+    is_whole = all(
+        engine.vocabulary.text_of(tokens) == text for tokens, text in zip(found, texts, strict=True)
+    )
+    return found if is_whole and all(found) else []
