@@ -115,7 +115,8 @@ def run(
             problems = target.judge.findings(document)
     told = {item.path for item in problems if item.severity == "error"}
     typed = target.validate(document, told=told)
-    findings += _without_choices(problems) if target.is_typed and typed.built else problems
+    if problems:
+        findings += _without_choices(problems) if target.is_typed and typed.built else problems
     findings += [item for item in typed.findings if item.level is Validity.SCHEMA]
     conforms = not _errors(findings, Validity.SCHEMA)
     if conforms and typed.built:
