@@ -69,6 +69,7 @@ _SCHEMA = re.compile(
     r"|too many (?:optional|union|strict)|schema must (?:be|have)"
 )
 _JSON_MODE = re.compile(r"(?i)json_object|json[ -]mode")
+_LOGPROBS = re.compile(r"(?i)\b(?:top_)?logprobs\b")
 _LEADING_PATH = re.compile(r"^([a-z_][\w.\[\]]*): ")  # how Anthropic names a parameter
 
 
@@ -85,7 +86,8 @@ def refused_parameter(param: str, code: str, message: str) -> str | None:
     if code in _SCHEMA_CODES or _SCHEMA.search(message):
         return "constraint"
     if code not in _UNSUPPORTED_CODES and not _UNSUPPORTED.search(message):
-        return None
+        # Nobody needs them and only we ask for them, so that any objection to them is enough.
+        return "top_logprobs" if _LOGPROBS.search(f"{param} {message}") else None
     if not param:
         leading = _LEADING_PATH.match(message)
         param = leading.group(1) if leading else ""

@@ -149,7 +149,9 @@ def capabilities_of(api: Api, model: str, *, official: bool = True) -> Capabilit
             ignore a schema in silence, so that nothing is enforced until it is verified.
     """
     if api == "compatible":
+        # Log-probabilities are asked for: to ignore or refuse them changes no answer.
         return Capabilities(
+            logprobs=True,
             temperature=False,
             sampling=ALL_SAMPLING,
             source="an OpenAI-compatible server, of which nothing is assumed",

@@ -181,6 +181,8 @@ def test_every_shape_of_a_failure_is_told(body: bytes, words: str) -> None:
          "top_logprobs"),
         ("include", "unsupported_parameter", "reasoning.encrypted_content is not supported", None),
         ("", "", "You are not allowed to request logprobs from this model", "top_logprobs"),
+        ("", "", "logprobs must be an integer between 0 and 5", "top_logprobs"),
+        ("top_logprobs", "", "Expected at most 4", "top_logprobs"),
         ("temperature", "unsupported_value", "Unsupported value: 'temperature' does not support 0 "
          "with this model. Only the default (1) value is supported.", "temperature"),
         ("", "", "temperature: Extra inputs are not permitted", "temperature"),
