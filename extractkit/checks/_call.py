@@ -21,7 +21,9 @@ def attempt(action: Callable[[], T]) -> T | Exception:
 
 def raised(kind: str, name: str, error: Exception) -> Finding:
     """Return the finding that names the check or model whose code raised."""
-    said = f"{type(error).__name__}: {error}"
+    written = attempt(lambda: str(error))  # also the user's code
+    why = " (which cannot be written)" if isinstance(written, Exception) else f": {written}"
+    said = f"{type(error).__name__}{why}"
     return Finding(
         level=Validity.CONSISTENT,
         path="",

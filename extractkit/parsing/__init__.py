@@ -10,6 +10,7 @@ Time is linear in the text plus the pointers that are written; nothing here recu
 
 from __future__ import annotations
 
+from extractkit.errors import UsageError
 from extractkit.parsing._document import ParsedDocument
 from extractkit.parsing._quick import read_clean
 from extractkit.parsing._scan import MAX_DEPTH, MAX_DIGITS, Scan
@@ -32,7 +33,11 @@ def parse_json(text: str, *, repair: bool = True) -> ParsedDocument:
         repair: Where the text is not a document, take one out of a code fence, a preamble and
             epilogue, or a reasoning block, if it is the only one (warning `unwrapped`). A text
             that reads as JSON is never touched, an unfinished document never completed.
+
+    Raises:
+        UsageError: If `text` is no str.
     """
+    _require_text(text)
     clean = read_clean(text)
     if clean is not None:
         return clean
@@ -45,7 +50,7 @@ def parse_json(text: str, *, repair: bool = True) -> ParsedDocument:
 
 
 def parse_prefix(text: str) -> PartialResult:
-    """Return what is finished in an answer that was cut off anywhere; never raises.
+    """Return what is finished in an answer that was cut off anywhere; no text makes it raise.
 
     Finished leaves and containers are PRESENT. PENDING are the leaf that was cut, a value of
     which only the key was seen, a number at the very end (more digits may come), and containers
@@ -54,7 +59,11 @@ def parse_prefix(text: str) -> PartialResult:
 
     Args:
         text: The answer as far as it came; it may begin with a wrapper, as in `parse_json`.
+
+    Raises:
+        UsageError: If `text` is no str.
     """
+    _require_text(text)
     scan = Scan(text, prefix=True)
     if scan.at_end or scan.fills_text:
         return scan.partial()
@@ -64,3 +73,10 @@ def parse_prefix(text: str) -> PartialResult:
     if len(begun) == 1:
         return Scan(text, begun[0].start, prefix=True).partial()
     return PartialResult() if begun else scan.partial()
+
+
+def _require_text(text: object) -> None:
+    if not isinstance(text, str):
+        raise UsageError(
+            f"text is a {type(text).__name__}; expected str (decode bytes first, as UTF-8)"
+        )

@@ -28,7 +28,8 @@ def to_html(result: ExtractionResult[Any], text: str, *, title: str = "Extractio
     Hovering over a marked value, or reaching it with the keyboard, shows its path, value, match
     grade and level; following it leads to its row among the values, and back. What was not found
     and every finding stand beside. The file needs nothing but itself, loads nothing and runs no
-    script. NUL and halves of surrogate pairs, which no page can hold, are shown as ␀ and �.
+    script. NUL is shown as ␀; halves of surrogate pairs and the characters that turn the direction
+    of what follows them as �.
 
     Args:
         result: Any result, with a value or without.
@@ -36,8 +37,12 @@ def to_html(result: ExtractionResult[Any], text: str, *, title: str = "Extractio
         title: The heading of the page.
 
     Raises:
-        UsageError: If evidence lies outside of `text`, which then is another one.
+        UsageError: If `result`, `text` or `title` is of another kind, or evidence lies outside of
+            `text`, which then is another one.
     """
+    _require("result", result, ExtractionResult)
+    _require("text", text, str)
+    _require("title", title, str)
     end = max((span.end for span in result.evidence.values()), default=0)
     if end > len(text):
         raise UsageError(
@@ -67,3 +72,9 @@ def to_html(result: ExtractionResult[Any], text: str, *, title: str = "Extractio
         element("footer", element("h2", "How it was asked"), asked(result)),
     ]
     return page(title, body)
+
+
+def _require(name: str, given: object, kind: type) -> None:
+    if not isinstance(given, kind):
+        found = type(given).__name__
+        raise UsageError(f"to_html: {name} is a {found}; expected {kind.__name__}")

@@ -26,9 +26,13 @@ class Markup(str):
 Child: TypeAlias = "str | Mapping[str, str]"
 """Text, markup, or the attributes of the element."""
 
-# What no page can hold, and what its reader would change: it turns a carriage return into a new
-# line unless that is written as a reference.
-_UNHOLDABLE: Final = {0: "\u2400", **dict.fromkeys(range(0xD800, 0xE000), "\ufffd")}
+# One character for one character: what no page can hold, and what would show the characters
+# around it in another order than they have.
+_SHOWN_AS: Final = {
+    0: "\u2400",
+    **dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), "\ufffd"),
+    **dict.fromkeys(range(0xD800, 0xE000), "\ufffd"),
+}
 _VOID: Final = frozenset({"br", "meta"})
 
 
@@ -58,7 +62,8 @@ def element(name: str, *children: Child) -> Markup:
 
 
 def _escaped(text: str) -> str:
-    return html.escape(text.translate(_UNHOLDABLE)).replace("\r", "&#13;")
+    # Whoever reads the page makes a new line of a carriage return, but not of a reference to one.
+    return html.escape(text.translate(_SHOWN_AS)).replace("\r", "&#13;")
 
 
 def page(title: str, body: Sequence[Markup]) -> str:

@@ -36,6 +36,7 @@ from extractkit.errors import (
 )
 from extractkit.messages import ModelResponse, StopReason, Usage
 from extractkit.paths import JsonValue, Pointer, is_object
+from extractkit.results._given import require_choice, require_pointer, require_texts
 from extractkit.results._options import Decoding, Example, Grounding, Retry
 
 __all__ = [
@@ -73,6 +74,7 @@ class Validity(IntEnum):
 
 
 _E = TypeVar("_E", bound=Enum)
+_SEVERITIES = ("error", "warning", "note")
 
 
 def _checked(kind: type[_E], owner: str, name: str, value: Any) -> _E:
@@ -141,7 +143,8 @@ class Finding:
         code: A short stable name of the rule, such as "bound_hit" or "duplicate_key".
 
     Raises:
-        UsageError: If the level is none, or an error names the level NONE.
+        UsageError: If the level or the severity is none, the path is no pointer, message or code
+            is no text, or an error names the level NONE.
     """
 
     level: _Level
@@ -153,6 +156,10 @@ class Finding:
     def __post_init__(self) -> None:
         # A check of the caller's may give the level as a number; nothing may be lost by that.
         object.__setattr__(self, "level", _checked(Validity, "Finding", "level", self.level))
+        # One that is misspelt would count as no error, and let the answer pass.
+        require_choice("Finding", "severity", self.severity, _SEVERITIES)
+        require_texts("Finding", path=self.path, message=self.message, code=self.code)
+        require_pointer("Finding", "path", self.path)
         if self.severity == "error" and self.level is Validity.NONE:
             raise UsageError("Finding(level=NONE): an error keeps an answer below a level; name it")
 

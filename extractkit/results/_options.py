@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from extractkit.errors import UsageError
 from extractkit.messages import require_number
+from extractkit.results._given import require_choice, require_flags, require_texts
 
 __all__ = ["Decoding", "Example", "Grounding", "Retry"]
 
@@ -34,6 +36,10 @@ class Decoding:
         aligned: Weigh samples so that they follow the model's distribution given the grammar.
         beam: Width of the beam; 1 is greedy.
         combine: Which of several samples is the answer.
+
+    Raises:
+        UsageError: If a switch is neither True nor False, the beam is no number from 1 up, or
+            `combine` is none of its words.
     """
 
     two_step: bool = False
@@ -44,6 +50,19 @@ class Decoding:
     aligned: bool = False
     beam: int = 1
     combine: Literal["first", "majority"] = "first"
+
+    def __post_init__(self) -> None:
+        require_flags(
+            "Decoding",
+            two_step=self.two_step,
+            label_codes=self.label_codes,
+            confidence=self.confidence,
+            exact_choices=self.exact_choices,
+            repair=self.repair,
+            aligned=self.aligned,
+        )
+        require_number("Decoding", "beam", self.beam, low=1, whole=True)
+        require_choice("Decoding", "combine", self.combine, ("first", "majority"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +77,10 @@ class Grounding:
             in English; needs the extra `spelled`.
         enforce: Let local decoding hold marked fields to the source.
         locate: Look for values in the source at all; without that no answer reaches GROUNDED.
+
+    Raises:
+        UsageError: If the locale or the reference date is no text, or a switch is neither True nor
+            False. Whether the language is known, an Extractor finds out when it is made.
     """
 
     locale: str | None = None
@@ -66,6 +89,23 @@ class Grounding:
     spelled: bool = False
     enforce: bool = True
     locate: bool = True
+
+    def __post_init__(self) -> None:
+        require_flags(
+            "Grounding",
+            fuzzy=self.fuzzy,
+            spelled=self.spelled,
+            enforce=self.enforce,
+            locate=self.locate,
+        )
+        if self.locale is not None:
+            require_texts("Grounding", locale=self.locale)
+        given: Any = self.reference_date
+        if given is not None and not isinstance(given, str):
+            raise UsageError(
+                f"Grounding(reference_date={given!r:.60}): expected the date as a text, such as "
+                "'2026-03-06'; a date writes itself so with isoformat()"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,6 +60,35 @@ def test_of_a_check_that_never_ends_the_first_thousand_findings_are_read() -> No
     assert check(GOOD, checks=[just_so_many]).validity is Validity.GROUNDED
 
 
+def test_a_finding_of_a_misspelt_severity_lets_no_answer_pass() -> None:
+    outcome = check(GOOD, checks=[lambda _: [complaint(severity="Error")]])
+    (finding,) = outcome.findings
+    assert (finding.code, outcome.validity) == ("check_raised", Validity.SCHEMA)
+    assert "severity='Error'" in finding.message
+
+
+class _UnspeakableError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+class _NoTextError(Exception):
+    def __str__(self) -> str:
+        return 3  # type: ignore[return-value]  # as the user's code may
+
+
+@pytest.mark.parametrize("error", [_UnspeakableError(), _NoTextError()])
+def test_an_exception_that_cannot_be_written_is_a_finding_too(error: Exception) -> None:
+    def fail(context: CheckContext) -> Iterator[Any]:
+        yield complaint()
+        raise error
+
+    outcome = check(GOOD, checks=[fail])
+    odd, finding = outcome.findings
+    assert (odd.code, finding.code) == ("odd", "check_raised")
+    assert f"raised {type(error).__name__} (which cannot be written);" in finding.message
+
+
 def test_a_check_that_ends_the_program_ends_it() -> None:
     def leave(context: CheckContext) -> Iterable[Any]:
         raise SystemExit(3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import pickle
+from datetime import date
 from typing import Any, Literal
 
 import pytest
@@ -39,7 +40,7 @@ from extractkit.messages import (
     TokenLogprob,
     Usage,
 )
-from extractkit.results import Attempt, LevelCount, Provenance
+from extractkit.results import Attempt, Decoding, Grounding, LevelCount, Provenance
 from extractkit.testing import FakeProvider
 
 
@@ -227,3 +228,55 @@ def test_a_negative_retry_budget_is_refused(name: str) -> None:
     options: dict[str, Any] = {name: -1}
     with pytest.raises(UsageError, match=name):
         Retry(**options)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"severity": "Error"}, "severity='Error'.*'error', 'warning', 'note'"),
+        ({"severity": "fatal"}, "severity='fatal'"),
+        ({"severity": None}, "severity=None"),
+        ({"severity": ["error"]}, "severity="),
+        ({"path": None}, "path=None.*a text"),
+        ({"path": "total"}, "path='total'.*JSON Pointer"),
+        ({"message": 5}, "message=5.*a text"),
+        ({"code": None}, "code=None.*a text"),
+        ({"level": "CONSISTENT"}, "level='CONSISTENT'"),
+    ],
+)
+def test_a_finding_that_cannot_be_read_is_refused_where_it_is_made(
+    change: dict[str, Any], why: str
+) -> None:
+    given: dict[str, Any] = {"level": Validity.CONSISTENT, "path": "/a", "message": "bad", **change}
+    with pytest.raises(UsageError, match=f"Finding.{why}"):
+        Finding(**given)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"locale": 5}, "locale=5.: expected a text"),
+        ({"reference_date": date(2026, 3, 6)}, "reference_date=.*as a text, such as '2026-03-06'"),
+        ({"fuzzy": "no"}, "fuzzy='no'.: expected True or False"),
+        ({"spelled": 1}, "spelled=1"),
+        ({"enforce": None}, "enforce=None"),
+        ({"locate": "yes"}, "locate='yes'"),
+    ],
+)
+def test_grounding_options_of_another_kind_are_refused(options: Any, why: str) -> None:
+    with pytest.raises(UsageError, match=f"Grounding.{why}"):
+        Grounding(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"repair": "no"}, "repair='no'.: expected True or False"),
+        ({"two_step": 1}, "two_step=1"),
+        ({"beam": 0}, "beam=0.: expected a whole number at least 1"),
+        ({"combine": "best"}, "combine='best'.: expected one of 'first', 'majority'"),
+    ],
+)
+def test_decoding_options_of_another_kind_are_refused(options: Any, why: str) -> None:
+    with pytest.raises(UsageError, match=f"Decoding.{why}"):
+        Decoding(**options)

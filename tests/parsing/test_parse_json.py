@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractkit import paths
-from extractkit.parsing import MAX_DEPTH, MAX_DIGITS, ParsedDocument, parse_json
+from extractkit.errors import UsageError
+from extractkit.parsing import MAX_DEPTH, MAX_DIGITS, ParsedDocument, parse_json, parse_prefix
 from extractkit.results import Validity
 
 _scalars = (
@@ -287,3 +288,10 @@ def test_places_are_the_same_whether_a_text_is_clean_or_not() -> None:
         key: span for key, span in noted.key_spans.items() if key != "/c"
     }
     assert parse_json("{").spans == {}
+
+
+@pytest.mark.parametrize("given", [b"{}", None, 3, {}])
+def test_what_is_no_text_is_refused_in_words(given: Any) -> None:
+    for read in (parse_json, parse_prefix):
+        with pytest.raises(UsageError, match=f"text is a {type(given).__name__}; expected str"):
+            read(given)

@@ -253,6 +253,31 @@ def test_evidence_beyond_the_text_is_refused() -> None:
         to_html(result({"a": 1}, {"/a": Span(start=30, end=40)}), TEXT)
 
 
+@pytest.mark.parametrize("turns", ["\u202a", "\u202e", "\u2066", "\u2069"])
+def test_what_turns_the_direction_of_a_text_is_shown_and_turns_nothing(turns: str) -> None:
+    text = f"Pay {turns}100 EUR"
+    raw = to_html(result({"pay": f"{turns}100"}, {"/pay": Span(start=4, end=8)}), text, title=text)
+    page = read(raw)
+    assert turns not in raw
+    assert (page.text, page.marks[0].text) == ("Pay \ufffd100 EUR", "\ufffd100")
+    assert "\u200e" in to_html(result({}), "a mark \u200e turns nothing")
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"text": None}, "text is a NoneType; expected str"),
+        ({"text": b"Total"}, "text is a bytes; expected str"),
+        ({"title": None}, "title is a NoneType; expected str"),
+        ({"result": {"a": 1}}, "result is a dict; expected ExtractionResult"),
+    ],
+)
+def test_what_is_no_result_or_no_text_is_refused_in_words(change: Any, why: str) -> None:
+    given: dict[str, Any] = {"result": result({"a": 1}), "text": TEXT, **change}
+    with pytest.raises(UsageError, match=f"to_html: {why}"):
+        to_html(**given)
+
+
 # --- one file, nothing run -----------------------------------------------------------------------
 
 
@@ -271,7 +296,7 @@ def test_the_page_allows_its_own_style_and_nothing_else() -> None:
 
 
 _HOSTILE = st.text(
-    st.sampled_from("<>&\"'=/\r\n\t\0 \x0b\x1b\u2028\u202e\x85\ud800ab;#!-é漢😀")
+    st.sampled_from("<>&\"'=/\r\n\t\0 \x0b\x1b\u2028\u202e\u2067\x85\ud800ab;#!-é漢😀")
 ) | st.sampled_from(
     [
         "<script>alert(1)</script>",
@@ -306,7 +331,8 @@ def _cases(draw: st.DrawFn) -> tuple[str, ExtractionResult[Any]]:
 
 
 def _shown(text: str) -> str:
-    return re.sub("[\ud800-\udfff]", "\ufffd", text.replace("\0", "\u2400"))
+    turned = "\u202a-\u202e\u2066-\u2069"
+    return re.sub(f"[\ud800-\udfff{turned}]", "\ufffd", text.replace("\0", "\u2400"))
 
 
 @settings(deadline=None)
