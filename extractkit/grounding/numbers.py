@@ -21,6 +21,7 @@ from extractkit.grounding.separators import (
     to_ascii,
     zero_doubt,
 )
+from extractkit.grounding.signs import signs
 from extractkit.grounding.surroundings import (
     After,
     Before,
@@ -40,9 +41,6 @@ _PLAIN_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,6})?\Z", re.ASCI
 _MOST_PLACES = 1000
 _START = itemgetter(1)
 _new: Any = cast("Any", tuple).__new__  # the constructor of a named tuple takes twice as long
-
-_DASH = "the dash before the digits may be a minus sign or not"
-_BRACKETS = "the round brackets may be a minus sign or not"
 
 
 _Token: TypeAlias = tuple[int, int, str]
@@ -295,24 +293,11 @@ def _combine(
     text: str, number: str, doubt: str, before: Before, after: After
 ) -> Iterator[NumberReading]:
     """Yield what `number` is worth with its sign, scale and brackets, most likely first."""
-    closed = before.bracket and not before.negative and text.startswith(")", after.end)
-    for exponent, unit, own, end in _scales(after):
+    for exponent, unit, own, stop in _scales(after):
         worth = Decimal(f"{number}E{exponent}")
-        plain = NumberReading(
-            value=worth, start=before.digits, end=end, unit=unit, doubt=doubt or own
-        )
-        if closed:
-            yield from _in_brackets(text, plain, currency=before.currency)
-        elif before.negative:
-            yield plain._replace(
-                value=worth.copy_negate(),
-                start=before.start,
-                doubt=plain.doubt or (_DASH if before.unsure else ""),
-            )
-            if before.unsure:
-                yield plain._replace(doubt=plain.doubt or _DASH)
-        else:
-            yield plain
+        for negative, start, end, unsure in signs(text, before, after, stop):
+            value = worth.copy_negate() if negative else worth
+            yield NumberReading(value, start, end, unit, doubt or own or unsure)
 
 
 def _scales(after: After) -> tuple[tuple[int, str, str, int], ...]:
@@ -327,20 +312,3 @@ def _scales(after: After) -> tuple[tuple[int, str, str, int], ...]:
     if after.unit:
         return (after.power, "", "", after.end), (0, after.unit, "", after.end)
     return ((after.power, "", "", after.end),)
-
-
-def _in_brackets(text: str, plain: NumberReading, *, currency: bool) -> Iterator[NumberReading]:
-    """Yield both readings of "(48)": less than nothing in accounts, an aside elsewhere.
-
-    With a currency mark, decimals or separators it is an amount, so that the minus is meant;
-    a small whole number is more often an aside.
-    """
-    raw = text[plain.start : plain.end]
-    amount = currency or any(mark in raw for mark in ".,")
-    yield plain._replace(
-        value=plain.value.copy_negate(),
-        start=text.rfind("(", 0, plain.start),
-        end=plain.end + 1,
-        doubt=plain.doubt or ("" if amount else _BRACKETS),
-    )
-    yield plain._replace(doubt=plain.doubt or (_BRACKETS if amount else ""))

@@ -10,7 +10,10 @@ import re
 import unicodedata
 from typing import Literal
 
+from extractkit.grounding.normalize import IGNORABLE
+
 __all__ = [
+    "ARABIC",
     "GROUP_GAPS",
     "digit_readings",
     "digits_of",
@@ -23,8 +26,12 @@ __all__ = [
 GROUP_GAPS = "'\u2019\u00a0\u202f\u2009"
 """What may set thousands apart besides a point, a comma and a space."""
 
-_SEPARATORS = str.maketrans("", "", f".,\uff0e\uff0c {GROUP_GAPS}")
+ARABIC = "\u066b\u066c"
+"""Decimal mark and mark of thousands that need no reading."""
+
+_SEPARATORS = str.maketrans("", "", f".,\uff0e\uff0c {GROUP_GAPS}{ARABIC}")
 _PLAIN = str.maketrans({"\uff0e": ".", "\uff0c": ",", **dict.fromkeys(f" {GROUP_GAPS}")})
+_INVISIBLE = re.compile(f"[{IGNORABLE}]+")
 _WESTERN_GROUPS = re.compile(r"[1-9]\d{0,2}(?:S\d{3})+\Z")
 _INDIAN_GROUPS = re.compile(r"[1-9]\d?(?:S\d{2})+S\d{3}\Z")
 
@@ -33,6 +40,12 @@ def digit_readings(digits: str, decimal: Literal[".", ","] | None) -> tuple[tupl
     """Return (number in plain decimal form, doubt) for each way to read separators."""
     if digits.isdecimal():
         return ((digits, ""),)
+    if not digits.isascii():
+        digits = _INVISIBLE.sub("", digits)
+        if digits.isdecimal():
+            return ((digits, ""),)
+        if any(mark in digits for mark in ARABIC):
+            return _arabic(digits)
     plain = digits.translate(_PLAIN)
     grouped = len(plain) != len(digits)
     marks = [char for char in plain if char in ".,"]
@@ -49,6 +62,17 @@ def digit_readings(digits: str, decimal: Literal[".", ","] | None) -> tuple[tupl
     if marks.count(last) == 1 and _is_grouped(whole, marks[0]):
         return ((f"{whole.replace(marks[0], '')}.{fraction}", ""),)
     return ()
+
+
+def _arabic(digits: str) -> tuple[tuple[str, str], ...]:
+    """Return the one reading of digits with Arabic marks, whose meaning is fixed."""
+    point, thousands = ARABIC
+    whole, mark, fraction = digits.partition(point)
+    grouped = whole.isdecimal() or _is_grouped(whole, thousands)
+    if not grouped or (mark and not fraction.isdecimal()):
+        return ()
+    plain = whole.replace(thousands, "")
+    return ((f"{plain}.{fraction}" if mark else plain, ""),)
 
 
 def _one_mark(
@@ -95,6 +119,8 @@ def significant(token: str) -> str:
     """Return the digits of a token, without those zeros that a scale may add or take away."""
     if not token.isdecimal():
         token = token.translate(_SEPARATORS)
+        if not token.isascii():
+            token = _INVISIBLE.sub("", token)
     return (token if token.isascii() else to_ascii(token)).strip("0")
 
 

@@ -11,9 +11,18 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+from extractkit.grounding.normalize import IGNORABLE
 from extractkit.grounding.words import is_letter
 
-__all__ = ["After", "Before", "Edges", "chain_doubt", "is_in_chain", "look_after", "look_before"]
+__all__ = [
+    "FRACTIONS", "JOINTS", "After", "Before", "Edges", "chain_doubt", "is_in_chain", "look_after",
+    "look_before", "look_left",
+]  # fmt: skip
+
+FRACTIONS = "\u00bc-\u00be\u2150-\u215e"
+"""Signs such as \u00bd, as the inside of a character class."""
+JOINTS = "\u00b7\u2044^"
+"""What makes one longer expression of the digits on both of its sides."""
 
 _GAPS = " \u00a0\u202f\u2009"
 _WINDOW = 24
@@ -28,8 +37,14 @@ _CODES = tuple(code for line in _CODE_LINES for code in line.split())
 _CURRENCY = rf"(?:[{_SYMBOLS}]|(?<![^\W_])(?:{'|'.join(_CODES)})\.?)"
 
 _BEFORE = re.compile(
-    rf"(?P<outer>[-\u2212\u2013+])?(?P<currency>{_CURRENCY})?[{_GAPS}]?(?P<inner>[-\u2212\u2013+])?\Z",
+    rf"(?:(?P<outer>[-\u2212\u2013+])[{_GAPS}]?)?(?P<currency>{_CURRENCY})?[{_GAPS}]?"
+    rf"(?:(?P<inner>[-\u2212\u2013+])[{_GAPS}]?)?\Z",
     re.IGNORECASE,
+)
+_MINUS = re.compile(rf"(?<![^\W_])minus[{_GAPS}]\Z", re.IGNORECASE)
+# What makes a dash behind it one between two numbers.
+_FROM = re.compile(
+    rf"(?:\d[{_GAPS}]?(?:[{_SYMBOLS}]|[A-Za-z]{{1,3}}\.?)?|[-.%\u2013\u2212)])[{_GAPS}]?\Z"
 )
 _LINKS = ("-", "\u2013", "/", ":")
 _INNER_LINKS = ("-", "\u2013", "/")
@@ -71,6 +86,9 @@ _SCALE_WORD = re.compile(
     re.IGNORECASE,
 )
 _EXPONENT = re.compile(r"[eE](?P<power>[+-]?\d{1,4})(?![^\W_]|[.,]\d)")
+_GOES_ON = re.compile(rf"[{_GAPS}]?[{FRACTIONS}]|[{JOINTS}]\d|[{IGNORABLE}]+[.,]\d")
+_INVISIBLE = re.compile(f"[{IGNORABLE}]")
+_LEDGER = frozenset(("CR", "DR", "Cr", "Dr"))
 _TOUCHING = re.compile(r"[^\W\d_]+")
 _CURRENCY_AFTER = re.compile(rf"[{_GAPS}]?{_CURRENCY}(?![^\W_])", re.IGNORECASE)
 
@@ -79,10 +97,10 @@ _CURRENCY_AFTER = re.compile(rf"[{_GAPS}]?{_CURRENCY}(?![^\W_])", re.IGNORECASE)
 _REACH = 8
 # No percent sign or scale word is longer.
 _AHEAD = 16
-_BARE_BEFORE = re.compile(r"[^-+(\u0080-\U0010ffff]*+(?<![\w.,/:])\Z")
+_BARE_BEFORE = re.compile(r"[^-+(\u0080-\U0010ffff]*+(?<![\w.,/:^])(?<!minus )\Z", re.IGNORECASE)
 _BARE_AFTER = re.compile(
-    rf"\Z|[.,](?!\Z)|[^\w .,%/:\-\u0080-\U0010ffff]"
-    rf"| (?![%\uff05\u2030]|per[{_GAPS}]?cent|pct|{'|'.join(sorted(_SCALES))})",
+    rf"\Z|[.,](?!\Z)|[^\w .,%/:^\-\u0080-\U0010ffff]"
+    rf"| (?![%\uff05\u2030{FRACTIONS}]|per[{_GAPS}]?cent|pct|[cd]r\b|{'|'.join(sorted(_SCALES))})",
     re.IGNORECASE,
 )
 
@@ -138,6 +156,7 @@ class Before(NamedTuple):
         currency: A currency mark stands before it.
         bracket: An opening round bracket stands before it.
         point: The digits are the decimals of a number written without its zero (".50").
+        loose: Where "minus" stands, or a dash that a space parts from the digits; -1 for none.
     """
 
     start: int
@@ -147,6 +166,7 @@ class Before(NamedTuple):
     currency: bool = False
     bracket: bool = False
     point: bool = False
+    loose: int = -1
 
 
 class After(NamedTuple):
@@ -178,7 +198,7 @@ def look_before(text: str, start: int, *, plain: bool) -> Before | None:
     previous = text[start - 1] if start else ""
     if previous and previous in ".,":
         earlier = text[start - 2] if start > 1 else ""
-        if earlier.isdecimal():
+        if earlier.isdecimal() or (earlier > "\x7f" and _INVISIBLE.match(earlier)):
             return None
         bare = plain and previous == "." and not earlier.isalnum() and earlier != "."
         return _signed(text, start - 1, point=True) if bare else _signed(text, start, point=False)
@@ -186,7 +206,15 @@ def look_before(text: str, start: int, *, plain: bool) -> Before | None:
         return _after_letters(text, start)
     if previous == "_" or (previous.isnumeric() and not _is_han_digit(previous)):
         return None
+    if previous and previous in JOINTS and start > 1 and text[start - 2].isalnum():
+        return None
     return _signed(text, start, point=False)
+
+
+def look_left(text: str, start: int) -> Before:
+    """Return what stands before digits of which it is known that they are no part of a word."""
+    bare = text[start - 1 : start] == "." and not text[max(0, start - 2) : start - 1].isalnum()
+    return _signed(text, start - bare, point=bare)
 
 
 def look_after(text: str, end: int, *, currency: bool) -> After | None:
@@ -201,6 +229,8 @@ def look_after(text: str, end: int, *, currency: bool) -> After | None:
     if following[:1] in (".", ",") and following[1:].isdecimal():
         return None
     if following[:1] == "_" or (following[:1].isnumeric() and not _is_han_digit(following[0])):
+        return None
+    if _GOES_ON.match(text, end):
         return None
     if match := _EXPONENT.match(text, end):
         return After(end=match.end(), digits=end, power=int(match["power"]))
@@ -281,9 +311,16 @@ def _is_han_digit(char: str) -> bool:
 def _after_letters(text: str, start: int) -> Before | None:
     """Digits that touch a letter: only a currency code or a multiplication sign may stand there."""
     if text[start - 1] in "xX" and start > 1 and text[start - 2].isdecimal():
+        if _is_hexadecimal(text, start - 2):
+            return None
         return Before(start=start, digits=start)
     before = _signed(text, start, point=False)
     return before if before.currency else None
+
+
+def _is_hexadecimal(text: str, zero: int) -> bool:
+    """Whether the digit before an "x" is a zero that stands alone: 0x48, not 10x48."""
+    return text[zero] == "0" and not (zero and (text[zero - 1].isalnum() or text[zero - 1] in ".,"))
 
 
 def _signed(text: str, start: int, *, point: bool) -> Before:
@@ -301,6 +338,7 @@ def _signed(text: str, start: int, *, point: bool) -> Before:
     negative = sign >= 0 and adjacent and _may_be_signed(text, sign)
     if negative:
         first = min(first, sign)
+    loose = -1 if negative else _loose(text, first, sign, start)
     return Before(
         start=sign if negative else start,
         digits=start,
@@ -309,7 +347,24 @@ def _signed(text: str, start: int, *, point: bool) -> Before:
         currency=currency,
         bracket=first > 0 and text[first - 1] == "(",
         point=point,
+        loose=loose,
     )
+
+
+def _loose(text: str, first: int, sign: int, start: int) -> int:
+    """Return where "minus" stands before a number, or a dash and a space; -1 for neither.
+
+    Args:
+        text: The source.
+        first: Where the number starts, its currency included.
+        sign: Where a dash stands that is no plain sign; negative for none.
+        start: Where the digits start.
+    """
+    if word := _MINUS.search(text, max(0, first - _REACH), first):
+        return word.start()
+    if sign < 0 or text[sign + 1 : sign + 2] not in _GAPS or sign + 2 not in (start, first):
+        return -1
+    return -1 if _FROM.search(text, max(0, sign - _REACH), sign) else sign
 
 
 def _may_be_signed(text: str, at: int) -> bool:
@@ -323,9 +378,11 @@ def _may_be_signed(text: str, at: int) -> bool:
 def _before_letters(text: str, match: re.Match[str], *, currency: bool) -> After | None:
     """Digits that touch letters: a unit, a scale letter, a currency, or a part of a name."""
     end, run = match.start(), match.group()
-    if not is_letter(run[0]):
+    if not is_letter(run[0]) or run in _LEDGER:
         return After(end=end, digits=end)
     follower = text[match.end() : match.end() + 1]
+    if run in ("x", "X") and _is_hexadecimal(text, end - 1):
+        return None
     if follower.isdecimal() and run not in ("x", "X"):
         return None
     power = _SHORT_SCALES.get(run.lower())

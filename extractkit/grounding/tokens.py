@@ -14,7 +14,8 @@ from itertools import accumulate
 from operator import itemgetter
 from typing import TypeAlias
 
-from extractkit.grounding.separators import GROUP_GAPS, is_list, significant
+from extractkit.grounding.normalize import IGNORABLE
+from extractkit.grounding.separators import ARABIC, GROUP_GAPS, is_list, significant
 
 __all__ = ["IN_LIST", "OVER_SPACE", "Filed", "Tokens", "is_token"]
 
@@ -28,14 +29,15 @@ IN_LIST = "the digits are joined by commas and may be one number or several"
 """The doubt about a part of digits that commas join."""
 
 # A search is quick only for patterns that begin with a character of their own.
-_GAPLESS = r"\d\d*+(?:[.,\uff0e\uff0c]\d++)*+"
+_ASCII = r"\d\d*+(?:[.,]\d++)*+"
+_GAPLESS = rf"\d\d*+(?:[.,\uff0e\uff0c{ARABIC}{IGNORABLE}][{IGNORABLE}]*+\d++)*+"
 _TOKEN_FORM = (
     rf"\d{{1,3}}(?P<gap>[{GROUP_GAPS}])\d{{3}}(?:(?P=gap)\d{{3}})*(?!\d)(?:[.,]\d+)?|{_GAPLESS}"
 )
 _TOKEN = re.compile(_TOKEN_FORM)
 _AT_TOKENS = re.compile(f"({_TOKEN_FORM})")
 _AT_GAPLESS = re.compile(f"({_GAPLESS})")
-_AT_ASCII = re.compile(f"({_GAPLESS})", re.ASCII)
+_AT_ASCII = re.compile(f"({_ASCII})", re.ASCII)
 _SPACED = re.compile(r"(?<!\d)(?<!\d[.,])\d{1,3}(?: \d{3})+(?!\d)(?:[.,]\d+)?")
 _START = itemgetter(0)
 
