@@ -12,9 +12,8 @@ from decimal import Decimal
 from functools import partial
 
 from extractkit.checks._patterns import Pattern, Place, align
-from extractkit.checks._quantities import Quantity, bound, quantity
+from extractkit.checks._quantities import KINDS, Quantity, bound, quantity
 from extractkit.checks._ready import (
-    COMPARABLE,
     ReadyCheck,
     Said,
     Severity,
@@ -53,7 +52,8 @@ def in_order(*pointers: Pointer, strict: bool = False, severity: Severity = "err
         patterns,
         partial(_judge_order, patterns=patterns, strict=strict),
         severity=severity,
-        types=COMPARABLE,
+        kinds=KINDS,
+        alike=True,
     )
 
 
@@ -101,7 +101,8 @@ def in_range(
     """Return a check that numbers or dates lie between two bounds, bounds included.
 
     Args:
-        pointers: Where they stand; null and missing ones are left out.
+        pointers: Where they stand, "" for an answer that is one value; null and missing ones are
+            left out.
         low: The least value; None for no bound.
         high: The greatest value; None for no bound.
         severity: Of what it finds.
@@ -117,14 +118,14 @@ def in_range(
     order = least.compare(most) if least and most else 0
     if order is None or order > 0:
         raise UsageError(f"in_range(low={low}, high={high}): expected low to be at most high")
-    patterns = [Pattern(pointer, "in_range") for pointer in pointers]
+    patterns = [Pattern(pointer, "in_range", whole=True) for pointer in pointers]
 
     return ReadyCheck(
         "in_range",
         patterns,
         partial(_judge_range, least=least, most=most),
         severity=severity,
-        types=COMPARABLE,
+        kinds=frozenset(limit.kind for limit in (least, most) if limit is not None),
     )
 
 

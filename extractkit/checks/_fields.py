@@ -6,13 +6,16 @@ Neighbours: `_ready` says what such a check is.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from decimal import Decimal
+from enum import Enum
 from functools import partial
 from typing import Any, Final
 
 from pydantic_core import to_jsonable_python
 
 from extractkit.checks._patterns import ABSENT, Pattern, Place, align
+from extractkit.checks._quantities import number
 from extractkit.checks._ready import ReadyCheck, Said, Severity, rows_of, written
 from extractkit.errors import UsageError
 from extractkit.paths import JsonValue, Pointer
@@ -26,8 +29,8 @@ _UNSET: Final = object()
 def unique(*pointers: Pointer, severity: Severity = "error") -> ReadyCheck:
     """Return a check that no two items have the same key.
 
-    Values are compared as JSON: 1 and 1.0 are equal, 1 and "1" are not. An item that lacks a part
-    of its key has none and is left out.
+    Values are compared as JSON: 1 and 1.0 are equal, 1 and "1" are not, unless the target reads
+    both as one Decimal. An item that lacks a part of its key has none and is left out.
 
     Args:
         pointers: What the key is made of, each with `*`: "/lines/*/sku", or that and
@@ -48,11 +51,11 @@ def unique(*pointers: Pointer, severity: Severity = "error") -> ReadyCheck:
 
 
 def _judge_keys(places: Sequence[list[Place]], *, patterns: Sequence[Pattern]) -> Iterator[Said]:
-    seen: dict[str, Place] = {}
+    seen: dict[Hashable, Place] = {}
     for row in rows_of(patterns, places):
         if not all(place.is_given for place in row):
             continue
-        key = json_key([place.value for place in row])
+        key = tuple([_key(place.value, is_decimal=place.is_decimal) for place in row])
         first = seen.setdefault(key, row[0])
         if first is not row[0]:
             shown = ", ".join(written(place.value) for place in row)
@@ -78,8 +81,9 @@ def required_if(
         pointers: The fields that must be given.
         when: The field that decides. Stars that it shares with the others stand for the same
             items.
-        equals: They must be given where that has this value, compared as JSON; an enum member
-            stands for its value. Without it and `one_of`: where that is given at all.
+        equals: They must be given where that has this value, compared as JSON, numbers and
+            Decimals as decimal numbers; an enum member stands for its value. Without it and
+            `one_of`: where that is given at all.
         one_of: The same with several values.
         severity: Of what it finds.
 
@@ -98,7 +102,7 @@ def required_if(
             align([condition, pattern])
             raise UsageError(f"required_if: {when!r} has a '*' that {pattern.text!r} lacks")
     options = one_of if equals is _UNSET else [equals]
-    wanted = None if options is None else frozenset(json_key(_plain(each)) for each in options)
+    wanted = None if options is None else _Wanted(options)
 
     return ReadyCheck(
         "required_if",
@@ -109,7 +113,7 @@ def required_if(
 
 
 def _judge_required(
-    places: Sequence[list[Place]], *, condition: Pattern, wanted: frozenset[str] | None
+    places: Sequence[list[Place]], *, condition: Pattern, wanted: _Wanted | None
 ) -> Iterator[Said]:
     deciding = {place.binding: place for place in places[0]}
     for place in itertools.chain.from_iterable(places[1:]):
@@ -120,12 +124,38 @@ def _judge_required(
         yield Said(path=place.pointer, message=f"{why}, found none", code="required_if")
 
 
-def _holds(place: Place, wanted: frozenset[str] | None) -> bool:
+def _holds(place: Place, wanted: _Wanted | None) -> bool:
     value = None if place.value is ABSENT else place.value
-    return place.is_given if wanted is None else json_key(value) in wanted
+    return place.is_given if wanted is None else wanted.has(value, is_decimal=place.is_decimal)
 
 
-def _plain(value: Any) -> JsonValue:
+class _Wanted:
+    """Values of which one is waited for; where Decimals stand, a text that spells one is one."""
+
+    def __init__(self, options: Collection[Any]) -> None:
+        plain = [_plain(each) for each in options]
+        self._keys = tuple(
+            frozenset(_key(each, is_decimal=is_decimal) for each in plain)
+            for is_decimal in (False, True)
+        )
+
+    def has(self, value: JsonValue, *, is_decimal: bool) -> bool:
+        return _key(value, is_decimal=is_decimal) in self._keys[is_decimal]
+
+
+def _key(value: JsonValue | Decimal, *, is_decimal: bool) -> Hashable:
+    """Return what is equal for equal values only."""
+    if isinstance(value, Decimal):
+        return value
+    read = number(value) if is_decimal or not isinstance(value, str) else None
+    return json_key(value) if read is None else read
+
+
+def _plain(value: Any) -> JsonValue | Decimal:
+    if isinstance(value, Enum):
+        value = value.value
+    if isinstance(value, Decimal) and value.is_finite():
+        return value
     try:
         return to_jsonable_python(value)
     except ValueError as error:

@@ -7,14 +7,17 @@ Neighbours: `_ready` compares what stands there. A key that is itself "*" cannot
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
+from extractkit.checks._kinds import kinds_of
 from extractkit.errors import UsageError
 from extractkit.paths import JsonValue, Pointer, is_array, is_object, join, split
 from extractkit.schema import CompiledSchema
 from extractkit.schema.convert import below
-from extractkit.schema.match import is_unknown, json_types
+from extractkit.schema.digits import is_decimal
+from extractkit.schema.match import is_unknown
 from extractkit.schema.nodes import (
     AllOfNode,
     AnyNode,
@@ -26,7 +29,7 @@ from extractkit.schema.nodes import (
     UnionNode,
 )
 
-__all__ = ["ABSENT", "Binding", "Pattern", "Place", "align"]
+__all__ = ["ABSENT", "Binding", "Pattern", "Place", "align", "require_alike"]
 
 Binding: TypeAlias = tuple[str | int, ...]
 """What each `*` stands for, outermost first."""
@@ -36,6 +39,7 @@ ABSENT: Final = object()
 """Nothing stands there, or null, or UNKNOWN where the target has that."""
 
 _STAR: Final = "*"
+_POSITION: Final = re.compile(r"(?:0|[1-9][0-9]*)\Z")
 
 
 class Place(NamedTuple):
@@ -45,16 +49,32 @@ class Place(NamedTuple):
         binding: What each `*` stands for.
         pointer: The place.
         value: What stands there, or ABSENT.
+        is_decimal: Whether the target reads numbers and texts there as one decimal number.
     """
 
     binding: Binding
     pointer: Pointer
     value: JsonValue
+    is_decimal: bool = False
 
     @property
     def is_given(self) -> bool:
         """Whether a value stands there."""
         return self.value is not ABSENT
+
+
+class _Facts(NamedTuple):
+    """What the target says of the places of a pattern.
+
+    Attributes:
+        kinds: Which kinds of comparable values may stand there.
+        unknown: Whether UNKNOWN may.
+        decimal: Whether every number and text there is one decimal number.
+    """
+
+    kinds: frozenset[str]
+    unknown: bool
+    decimal: bool
 
 
 class Pattern:
@@ -63,15 +83,16 @@ class Pattern:
     Args:
         text: The pointer.
         owner: The check that takes it, for messages.
+        whole: Whether it may lead to the whole answer.
 
     Raises:
-        UsageError: If it is no pointer, or leads to the whole answer.
+        UsageError: If it is no pointer, or leads to the whole answer where it may not.
     """
 
-    def __init__(self, text: Pointer, owner: str) -> None:
+    def __init__(self, text: Pointer, owner: str, *, whole: bool = False) -> None:
         if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UsageError(f"{owner}: found {text!r:.60}, expected a JSON Pointer as a string")
-        if not text.startswith("/"):
+        if not text.startswith("/") and not (whole and not text):
             raise UsageError(
                 f"{owner}: {text!r:.80} is no JSON Pointer to a field; it starts with '/', as in "
                 "'/total' or '/lines/*/amount'"
@@ -94,40 +115,43 @@ class Pattern:
             document: Plain JSON in the user's shape.
             compiled: The target, which says where UNKNOWN may stand.
         """
-        unknown = self._facts(compiled)[1]
+        facts = self.facts(compiled)
         found: list[Place] = []
         for binding, pointer, value in _expand(document, self.tokens):
-            is_absent = value is None or (unknown and value in ("unknown", {"unknown": True}))
+            is_absent = value is None or (facts.unknown and value in ("unknown", {"unknown": True}))
             given: JsonValue = ABSENT if is_absent else value
-            found.append(Place(binding=binding, pointer=pointer, value=given))
+            found.append(Place(binding, pointer, given, facts.decimal))
         return found
 
-    def require_in(self, compiled: CompiledSchema, types: frozenset[str] = frozenset()) -> None:
-        """Return if the target has such a place, that may hold one of these JSON types.
+    def require_in(self, compiled: CompiledSchema, kinds: frozenset[str] = frozenset()) -> None:
+        """Return if the target has such a place, that may hold one of these kinds of values.
 
         Raises:
             UsageError: If not.
         """
-        held = self._facts(compiled)[0]
-        if types and not types & held:
+        held = self.facts(compiled).kinds
+        if kinds and not kinds & held:
             raise UsageError(
-                f"{self.owner}: {self.text!r} of {compiled.name} never holds a "
-                f"{' or a '.join(sorted(types))}; name a field that does"
+                f"{self.owner}: {self.text!r} of {compiled.name} never holds {_one_of(kinds)} or a "
+                "string that spells one; name a field that does"
             )
 
-    def _facts(self, compiled: CompiledSchema) -> tuple[frozenset[str], bool]:
-        """Return the JSON types at the places and whether UNKNOWN may stand there; found out once.
+    def facts(self, compiled: CompiledSchema) -> _Facts:
+        """Return what the target says of the places; found out once.
 
         Raises:
             UsageError: If the target has no such place.
         """
         key = f"checks: {self.text}"
-        facts: tuple[frozenset[str], bool] | None = compiled.prepared.get(key)
+        facts: _Facts | None = compiled.prepared.get(key)
         if facts is None:
             tree = compiled.tree
             nodes = self._nodes(tree)
-            held = frozenset[str]().union(*(json_types(each, tree) for each in nodes))
-            facts = held, any(is_unknown(tree.resolve(node)) for node in nodes)
+            facts = _Facts(
+                kinds=frozenset[str]().union(*(kinds_of(each, tree) for each in nodes)),
+                unknown=any(is_unknown(tree.resolve(each)) for each in _ends(nodes, tree)),
+                decimal=all(is_decimal(each, tree) for each in nodes),
+            )
             compiled.prepared[key] = facts
         return facts
 
@@ -137,10 +161,11 @@ class Pattern:
         Raises:
             UsageError: If there are none.
         """
-        nodes = _ends([tree.root], tree)
+        found: list[Node] = [tree.root]
         for at, token in enumerate(self.tokens):
-            inner = [part for node in nodes for part in _parts(node, token)]
-            if not inner:
+            nodes = _ends(found, tree)
+            found = [part for node in nodes for part in _parts(node, token)]
+            if not found:
                 here = join("", *self.tokens[:at]) or "(root)"
                 known = sorted({key for node in nodes for key in _names(node)})
                 has = f"it has {', '.join(known)[:200]}" if known else "it has no such part"
@@ -148,8 +173,7 @@ class Pattern:
                     f"{self.owner}: the target has nothing at {self.text!r}: at {here} there is "
                     f"no {token!r}; {has}"
                 )
-            nodes = _ends(inner, tree)
-        return nodes
+        return found
 
 
 def align(patterns: Sequence[Pattern]) -> Pattern:
@@ -166,6 +190,28 @@ def align(patterns: Sequence[Pattern]) -> Pattern:
                 "the last '*' one must begin like the other"
             )
     return widest
+
+
+def require_alike(patterns: Sequence[Pattern], compiled: CompiledSchema) -> None:
+    """Return if values of one kind may stand at the places of all patterns.
+
+    Raises:
+        UsageError: If not: they would never be compared.
+    """
+    first, *others = patterns
+    shared = first.facts(compiled).kinds
+    for other in others:
+        held = other.facts(compiled).kinds
+        if not shared & held:
+            raise UsageError(
+                f"{first.owner}: {first.text!r} and {other.text!r} of {compiled.name} have no "
+                f"order: the one holds {_one_of(shared)}, the other {_one_of(held)}"
+            )
+        shared &= held
+
+
+def _one_of(kinds: frozenset[str]) -> str:
+    return " or ".join(f"a {kind}" for kind in sorted(kinds))
 
 
 def _expand(document: JsonValue, tokens: Sequence[str]) -> list[tuple[Binding, Pointer, JsonValue]]:
@@ -194,7 +240,7 @@ def _items(value: JsonValue) -> Iterable[tuple[str | int, JsonValue]]:
 def _part(value: JsonValue, token: str) -> JsonValue:
     if is_object(value):
         return value.get(token)
-    if is_array(value) and token.isdecimal() and int(token) < len(value):
+    if is_array(value) and _POSITION.match(token) and int(token) < len(value):
         return value[int(token)]
     return None
 
@@ -233,7 +279,7 @@ def _parts(node: Node, token: str) -> Iterator[Node]:
         is_open = node.max_items is None or node.max_items > len(node.prefix)
         if token == _STAR:
             yield from (*node.prefix, *([node.items] if is_open else []))
-        elif token.isdecimal() and (node.max_items is None or int(token) < node.max_items):
+        elif _POSITION.match(token) and (node.max_items is None or int(token) < node.max_items):
             yield from (found for found in (below(node, int(token)),) if found is not None)
     elif isinstance(node, ObjectNode):
         yield from _members(node, token)

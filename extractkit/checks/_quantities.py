@@ -13,7 +13,10 @@ from typing import Any, Final
 from extractkit.errors import UsageError
 from extractkit.paths import JsonValue
 
-__all__ = ["Quantity", "bound", "number", "quantity"]
+__all__ = ["KINDS", "Quantity", "bound", "finite", "number", "quantity"]
+
+KINDS: Final = frozenset({"number", "date", "time"})
+"""What can be compared with its like; a date with a time is a date."""
 
 _FARTHEST: Final = 400
 """Digits before or after the point beyond which nothing is added: a sum could fill the memory."""
@@ -24,6 +27,13 @@ class Quantity:
     """A number, a date or a time, which have an order among their like."""
 
     amount: Decimal | date | time
+
+    @property
+    def kind(self) -> str:
+        """Which of KINDS it is."""
+        if isinstance(self.amount, Decimal):
+            return "number"
+        return "date" if isinstance(self.amount, date) else "time"
 
     def compare(self, other: Quantity) -> int | None:
         """Return -1, 0 or 1 as this is less, equal or greater; None where they have no order."""
@@ -81,15 +91,16 @@ def bound(owner: str, name: str, value: Any) -> Quantity:
     """
     if isinstance(value, date | time):
         return Quantity(amount=value)
-    read = None if isinstance(value, bool | str) else _finite(value)
+    read = finite(value)
     if read is None:
         raise UsageError(
-            f"{owner}({name}={value!r:.40}): expected a finite number, a date or a time"
+            f"{owner}({name}={value!r:.40}): expected a finite number, a date or a time, no text"
         )
     return Quantity(amount=read)
 
 
-def _finite(value: Any) -> Decimal | None:
+def finite(value: Any) -> Decimal | None:
+    """Return a number that a caller gave, but for a text, as a finite Decimal; else None."""
     if isinstance(value, Decimal):
         return value if value.is_finite() else None
-    return number(value)
+    return None if isinstance(value, str) else number(value)

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from extractkit.checks._context import CheckContext
-from extractkit.checks._patterns import ABSENT, Binding, Pattern, Place
+from extractkit.checks._patterns import ABSENT, Binding, Pattern, Place, require_alike
 from extractkit.errors import UsageError
 from extractkit.paths import JsonValue, Pointer
 from extractkit.results import Finding, Validity
 from extractkit.schema import CompiledSchema
 
 __all__ = [
-    "COMPARABLE",
     "ReadyCheck",
     "Said",
     "Severity",
@@ -30,9 +29,6 @@ __all__ = [
 ]
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
-COMPARABLE: Final = frozenset({"number", "string"})
-"""JSON types of numbers, dates and times."""
-
 _Judge: TypeAlias = "Callable[[Sequence[list[Place]]], Iterator[Said]]"
 _SEVERITIES: Final = ("error", "warning", "note")
 
@@ -61,9 +57,22 @@ class ReadyCheck:
         judge: _Judge,
         *,
         severity: Severity,
-        types: frozenset[str] = frozenset(),
+        kinds: frozenset[str] = frozenset(),
+        alike: bool = False,
     ) -> None:
-        """Prepare the check; `adds_up` and the others do."""
+        """Prepare the check; `adds_up` and the others do.
+
+        Args:
+            name: The name of its factory.
+            patterns: The places that it looks at.
+            judge: Says what is wrong with what stands there.
+            severity: Of what it finds.
+            kinds: Of which one must be possible at each place; none where nothing is compared.
+            alike: Whether one and the same must be possible at all places.
+
+        Raises:
+            UsageError: If the severity is none.
+        """
         if severity not in _SEVERITIES:
             raise UsageError(f"{name}(severity={severity!r}): expected one of {_SEVERITIES}")
         self.name = f"{name}({', '.join(pattern.text for pattern in patterns)})"
@@ -71,7 +80,8 @@ class ReadyCheck:
         self._patterns = tuple(patterns)
         self._judge = judge
         self._severity: Severity = severity
-        self._types = types
+        self._kinds = kinds
+        self._alike = alike
 
     def require_fit(self, compiled: CompiledSchema) -> None:
         """Return if the target has every place that the check looks at.
@@ -80,7 +90,9 @@ class ReadyCheck:
             UsageError: If it does not, or no value there could be compared.
         """
         for pattern in self._patterns:
-            pattern.require_in(compiled, self._types)
+            pattern.require_in(compiled, self._kinds)
+        if self._alike:
+            require_alike(self._patterns, compiled)
 
     def __call__(self, context: CheckContext) -> Iterator[Finding]:
         """Yield what the check has to say of one answer."""

@@ -11,9 +11,8 @@ from functools import partial, reduce
 from typing import Final
 
 from extractkit.checks._patterns import Pattern, Place, align
-from extractkit.checks._quantities import bound, number
+from extractkit.checks._quantities import finite, number
 from extractkit.checks._ready import (
-    COMPARABLE,
     ReadyCheck,
     Said,
     Severity,
@@ -53,9 +52,12 @@ def adds_up(
     """
     if not parts:
         raise UsageError("adds_up: expected at least one pointer to what is added")
-    limit = bound("adds_up", "tolerance", tolerance).amount
-    if not isinstance(limit, Decimal) or limit < 0:
-        raise UsageError(f"adds_up(tolerance={tolerance!r}): expected a number from 0 up")
+    limit = finite(tolerance)
+    if limit is None or limit < 0:
+        raise UsageError(
+            f"adds_up(tolerance={tolerance!r:.40}): expected a number from 0 up, such as "
+            "Decimal('0.01')"
+        )
     total = Pattern(to, "adds_up")
     patterns = [*(Pattern(part, "adds_up") for part in parts), total]
     for pattern in patterns:
@@ -67,7 +69,7 @@ def adds_up(
         patterns,
         partial(_judge_sums, parts=patterns[:-1], total=total, limit=limit),
         severity=severity,
-        types=COMPARABLE,
+        kinds=frozenset({"number"}),
     )
 
 

@@ -16,7 +16,7 @@ from extractkit.schema.convert import below
 from extractkit.schema.match import choose, json_types
 from extractkit.schema.nodes import AllOfNode, Node, SchemaTree, UnionNode
 
-__all__ = ["settled", "spelled"]
+__all__ = ["is_decimal", "settled", "spelled"]
 
 _SPELLINGS: Final = frozenset({"number", "string"})
 
@@ -64,8 +64,8 @@ def settled(document: JsonValue, tree: SchemaTree) -> JsonValue:
 
 def _settled(value: JsonValue, nodes: list[Node], tree: SchemaTree) -> JsonValue:
     if isinstance(value, _Spelled):
-        is_decimal = any(_is_decimal(node, tree) for node in nodes)
-        return value.digits if is_decimal else float(value)
+        as_decimal = any(is_decimal(node, tree) for node in nodes)
+        return value.digits if as_decimal else float(value)
     if not (is_object(value) or is_array(value)):
         return value
     spoken = [found for node in nodes for found in _speaking(node, value, tree)]
@@ -93,12 +93,12 @@ def _speaking(node: Node, value: JsonValue, tree: SchemaTree) -> list[Node]:
     return found
 
 
-def _is_decimal(node: Node, tree: SchemaTree) -> bool:
+def is_decimal(node: Node, tree: SchemaTree) -> bool:
     """Whether each number and text that may stand here is read as a Decimal."""
     node = tree.resolve(node)
     if isinstance(node, AllOfNode):
-        return any(_is_decimal(part, tree) for part in node.parts)
+        return any(is_decimal(part, tree) for part in node.parts)
     if not isinstance(node, UnionNode) or node.decimal:
         return isinstance(node, UnionNode)
     near = [branch for branch in node.branches if _SPELLINGS & json_types(branch, tree)]
-    return bool(near) and all(_is_decimal(branch, tree) for branch in near)
+    return bool(near) and all(is_decimal(branch, tree) for branch in near)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from datetime import date, datetime
+from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
@@ -260,6 +260,65 @@ def test_keys_are_compared_as_json(values: list[Any], twice: bool) -> None:
     assert bool(said([{"k": each} for each in values], unique("/*/k"), target=schema)) is twice
 
 
+class Priced(BaseModel):
+    rows: list[Decimal] = []
+    mixed: list[Decimal | str] = []
+    total: Decimal | None = None
+    rate: float | None = None
+    reason: str | None = None
+
+
+@pytest.mark.parametrize(
+    ("document", "twice"),
+    [
+        ({"rows": ["1", "1.0"]}, True),
+        ({"rows": [1, "1.00"]}, True),
+        ({"rows": ["1", "1.01"]}, False),
+        ({"rows": ["0.1", 0.1]}, True),
+        ({"rows": ["0", "-0.0"]}, True),
+        ({"mixed": ["1", "1.0"]}, False),
+    ],
+)
+def test_decimals_are_one_key_however_they_are_written(document: Any, twice: bool) -> None:
+    (field,) = document
+    found = said(document, unique(f"/{field}/*"), target=Priced)
+    assert found == ([(f"/{field}/1", "not_unique")] if twice else [])
+
+
+@pytest.mark.parametrize(
+    ("when", "equals", "value", "fires"),
+    [
+        ("/total", 5, "5.00", True),
+        ("/total", 5, "5", True),
+        ("/total", 5, 5.0, True),
+        ("/total", "5", "5.00", True),
+        ("/total", Decimal("5.0"), 5, True),
+        ("/total", Decimal(5), "5.01", False),
+        ("/rate", Decimal("0.1"), 0.1, True),
+        ("/rate", Decimal("0.10"), 0.1, True),
+        ("/rate", Decimal("0.1"), 0.2, False),
+        ("/rate", Decimal("NaN"), 0.1, False),
+        ("/reason", 5, "5", False),
+        ("/reason", Decimal(5), "5", False),
+    ],
+)
+def test_a_condition_compares_decimals_as_numbers(
+    when: str, equals: Any, value: Any, fires: bool
+) -> None:
+    asked = required_if("/rows/0", when=when, equals=equals)
+    found = said({when[1:]: value}, pickle.loads(pickle.dumps(asked)), target=Priced)
+    assert found == ([("/rows/0", "required_if")] if fires else [])
+
+
+class Rate(Enum):
+    FULL = Decimal("0.19")
+
+
+def test_an_enum_of_decimals_stands_for_its_number() -> None:
+    asked = required_if("/reason", when="/rate", one_of=[Rate.FULL])
+    assert said({"rate": 0.19}, asked, target=Priced) == [("/reason", "required_if")]
+
+
 # --- ranges --------------------------------------------------------------------------------------
 
 
@@ -281,6 +340,45 @@ def test_keys_are_compared_as_json(values: list[Any], twice: bool) -> None:
 )  # fmt: skip
 def test_a_value_lies_between_its_bounds(asked: ReadyCheck, document: Any, expected: Any) -> None:
     assert [code for _, code in said(document, asked)] == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "low", "answer", "code"),
+    [
+        (int, 3, 2, ["out_of_range"]),
+        (int, 3, 3, []),
+        (Decimal, 3, "2.99", ["out_of_range"]),
+        (date, date(2026, 1, 1), "2025-12-31", ["out_of_range"]),
+        (int | None, 3, None, []),
+    ],
+)
+def test_an_answer_that_is_one_value_lies_between_bounds(
+    kind: Any, low: Any, answer: Any, code: list[str]
+) -> None:
+    wanted = [("", each) for each in code]
+    assert said(answer, in_range("", low=low), target=kind) == wanted
+
+
+def test_what_can_be_compared_is_let_through() -> None:
+    schema = {
+        "properties": {
+            "text": {"type": "string"},
+            "day": {"type": "string", "format": "date"},
+            "custom": {"type": "string", "format": "price"},
+            "id": {"type": "string", "format": "uuid"},
+            "level": {"enum": [1, 2, "high"]},
+            "both": {"allOf": [{"type": "number"}, {"minimum": 3}]},
+            "any": {},
+        }
+    }
+    fitting = [
+        adds_up("/text", "/custom", "/level", "/both", to="/any"),
+        in_order("/day", "/text"),
+        in_range("/text", "/day", "/any", low=date(2026, 1, 1)),
+    ]
+    require_fit(fitting, compile_schema(schema))
+    with pytest.raises(UsageError, match=r"'/id' of .* never holds a number"):
+        require_fit([in_range("/id", low=1)], compile_schema(schema))
 
 
 def test_a_value_out_of_range_says_itself_and_the_bound() -> None:
@@ -371,6 +469,8 @@ def test_values_and_both_numbers_are_cut_where_they_are_long() -> None:
         (lambda: adds_up("/a", to="/b", tolerance=float("nan")), "tolerance=nan"),
         (lambda: adds_up("/a", to="/b", tolerance=Decimal("Infinity")), "tolerance="),
         (lambda: adds_up("/a", to="/b", tolerance="1"), "tolerance='1'"),
+        (lambda: adds_up("/a", to="/b", tolerance="0.01"), "such as Decimal.'0.01'."),
+        (lambda: in_range("/a", low="3"), "low='3'.: expected a finite number, .* no text"),
         (lambda: adds_up("/a", to="/b", tolerance=date(2026, 1, 1)), "a number from 0 up"),
         (lambda: adds_up("/a", to="/b/*/c"), "lacks"),
         (lambda: adds_up("/x/*/a", to="/b/*/c"), "do not go together"),
@@ -410,6 +510,18 @@ def test_misuse_is_refused_where_the_check_is_made(make: Callable[[], object], w
         (in_range("/net/x", low=0), "it has no such part"),
         (in_range("/pair/7/x", low=0), "no '7'"),
         (required_if("/reason", when="/kin"), "no 'kin'"),
+        (adds_up("/net", to="/first"), "'/first' of Book never holds a number or a string that"),
+        (adds_up("/last", to="/net"), "'/last' of Book never holds a number"),
+        (adds_up("/kind", to="/net"), "'/kind' of Book never holds a number"),
+        (in_range("/first", low=3), "'/first' of Book never holds a number"),
+        (in_range("/net", high=date(2026, 1, 1)), "'/net' of Book never holds a date"),
+        (in_range("/first", low=time(9)), "'/first' of Book never holds a time"),
+        (in_range("", low=3), "'' of Book never holds a number"),
+        (in_order("/orders/*/lines/*/ok", "/net"), "never holds a date or a number or a time"),
+        (in_order("/net", "/opens", "/first"), "'/net' and '/first' of Book have no order: the "),
+        (in_order("/orders/*/total", "/orders/*/lines/*/on"), "holds a number, the other a date"),
+        (in_range("/orders/01/total", low=3), r"at /orders there is no '01'; it has \*"),
+        (in_range("/orders/٣/total", low=3), "there is no '٣'"),
     ],
 )
 def test_a_place_that_the_target_lacks_is_refused_before_the_model_is_asked(
