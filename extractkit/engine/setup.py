@@ -64,6 +64,7 @@ def prepare(question: Question[T], capabilities: Capabilities) -> Setup[T]:
     checks.require_fit(question.checks, compiled)
     bounded = compiled.bounded() if plan.strategy is Strategy.LOCAL else None
     grammar = None if bounded is None else _grammar(question, compiled, bounded)
+    bounded = None if grammar is None else grammar.bounded
     request = prompts.build(
         plan,
         compiled,

@@ -17,20 +17,26 @@ so the way back is the same. A value that reaches a bound is told by `BoundedSch
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Final
+from functools import partial
+from typing import Final, TypeAlias
 
+from extractkit.fields import Mark
 from extractkit.paths import JsonObject, JsonValue, Pointer, is_object, join
-from extractkit.schema.convert import below, settle
+from extractkit.schema.convert import below
 from extractkit.schema.dialects import Dialect
 from extractkit.schema.inject import Injector
 from extractkit.schema.limits import Bounds, InjectedBound
+from extractkit.schema.match import choose
 from extractkit.schema.minimal import shortest_document
 from extractkit.schema.nodes import (
     Node,
+    ObjectNode,
+    RefNode,
     SchemaTree,
+    UnionNode,
     replace,
 )
 from extractkit.schema.plain import parts_of, type_of
@@ -56,6 +62,20 @@ class BoundedSchema:
     minimal: JsonValue
     _tree: SchemaTree = field(repr=False)
     _limits: Mapping[Node, tuple[InjectedBound, ...]] = field(repr=False)
+    _is_cut: Callable[[str, int], bool] | None = field(default=None, repr=False)
+
+    @property
+    def limits(self) -> Mapping[Node, tuple[InjectedBound, ...]]:
+        """What was added to the nodes of `tree`."""
+        return self._limits
+
+    def held(self, is_cut: Callable[[str, int], bool]) -> BoundedSchema:
+        """Return the same where marked leaves are held to a source, which bounds them.
+
+        Args:
+            is_cut: Whether a text of the source and a limit leave no room for one word more.
+        """
+        return replace(self, _is_cut=is_cut)
 
     @property
     def tree(self) -> SchemaTree:
@@ -65,23 +85,65 @@ class BoundedSchema:
     def hits(self, document: JsonValue) -> tuple[InjectedBound, ...]:
         """Return the bounds that values of an answer have reached, so that they may be cut.
 
-        A number counts when it has no room for one more digit.
+        A number counts when it has no room for one more digit. Of marked leaves that are held to
+        a source, a text counts when it has no room for the source's next word, a number never.
 
         Args:
             document: An answer to `schema`.
         """
         found: list[InjectedBound] = []
-        pending: list[tuple[Pointer, JsonValue, Node | None]] = [("", document, self._tree.root)]
+        pending: list[_Step] = [("", document, self._tree.root, None)]
         while pending:
-            pointer, value, node = pending.pop()
-            node = None if node is None else settle(node, value, self._tree)
+            pointer, value, start, outer = pending.pop()
+            node, mark = (None, None) if start is None else self._settle(start, value, outer)
             if node is None:
                 continue
+            is_cut = self._is_cut if mark in _BINDING else None
             for limit in self._limits.get(node, ()):
-                found.extend(_reached(pointer, value, limit))
-            steps = [(join(pointer, key), part, below(node, key)) for key, part in parts_of(value)]
+                if limit.keyword == "keyLength" and isinstance(node, ObjectNode) and node.key_mark:
+                    is_cut = self._is_cut if node.key_mark in _BINDING else None
+                reached = _reached if is_cut is None else partial(_reached_in_source, is_cut)
+                found.extend(reached(pointer, value, limit))
+            steps: list[_Step] = [
+                (join(pointer, key), part, below(node, key), mark) for key, part in parts_of(value)
+            ]
             pending.extend(reversed(steps))
         return tuple(found)
+
+    def _settle(
+        self, node: Node, value: JsonValue, mark: Mark | None
+    ) -> tuple[Node | None, Mark | None]:
+        """Return the node that speaks of `value`, and the mark that holds there."""
+        found: Node | None = node
+        while found is not None:
+            mark = found.mark or mark
+            if isinstance(found, RefNode):
+                found = self._tree.definitions[found.name]
+            elif isinstance(found, UnionNode):
+                found = choose(found, value, self._tree)
+            else:
+                break
+        return found, mark
+
+
+_BINDING: Final = (Mark.VERBATIM, Mark.GROUNDED)
+_Step: TypeAlias = tuple[Pointer, JsonValue, Node | None, Mark | None]
+
+
+def _reached_in_source(
+    is_cut: Callable[[str, int], bool], pointer: Pointer, value: JsonValue, limit: InjectedBound
+) -> list[InjectedBound]:
+    """Return a limit that words of the source have reached; numbers are held to none of these."""
+    size = int(limit.limit)
+    if limit.keyword == "keyLength":
+        keys = [key for key in value if is_cut(key, size)] if is_object(value) else []
+        return [replace(limit, pointer=join(pointer, key)) for key in keys]
+    if limit.keyword == "maxLength":
+        is_reached = isinstance(value, str) and is_cut(value, size)
+        return [replace(limit, pointer=pointer)] if is_reached else []
+    if limit.keyword in ("minimum", "maximum", "multipleOf"):
+        return []
+    return _reached(pointer, value, limit)
 
 
 def _reached(pointer: Pointer, value: JsonValue, limit: InjectedBound) -> list[InjectedBound]:

@@ -144,7 +144,12 @@ class _Containers(_Scalars):
         if "propertyNames" in described:
             self.is_fulfilled = False
         names = names_of(schema["keys_schema"]) if "keys_schema" in schema else None
-        return described if names is None else {**described, f"{PREFIX}names": names}
+        if names is None:
+            return described
+        mark = f"{PREFIX}mark"
+        said = described.get("propertyNames", {})
+        marked = {mark: said[mark]} if mark in said else {}
+        return {**described, f"{PREFIX}names": {**names, **marked}}
 
 
 _METHODS: Final[dict[type, dict[Any, Any]]] = {}

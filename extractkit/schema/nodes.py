@@ -180,6 +180,7 @@ class ObjectNode(Node):
         extra: What any other key holds; NeverNode closes the object.
         extra_stated: Whether the user said anything about other keys.
         names: What every key must be, or None.
+        key_mark: The user's mark on the keys themselves, kept where `names` is rewritten.
         reads: Keys that the type reads although they are not declared: other names of fields.
     """
 
@@ -188,6 +189,7 @@ class ObjectNode(Node):
     extra: Node = field(default_factory=AnyNode)
     extra_stated: bool = False
     names: Node | None = None
+    key_mark: Mark | None = None
     reads: frozenset[str] = frozenset()
     min_properties: int = 0
     max_properties: int | None = None

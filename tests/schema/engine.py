@@ -40,7 +40,10 @@ def grammar(schema: dict[str, Any]) -> str:
 
 def matcher(text: str) -> Any:
     """Return a matcher at the start of an answer to a grammar."""
-    return llguidance.LLMatcher(_tokenizer(), text)
+    limits = llguidance.LLParserLimits(
+        verbose_errors=False, initial_lexer_fuel=20_000_000, step_lexer_fuel=5_000_000
+    )
+    return llguidance.LLMatcher(_tokenizer(), text, limits=limits)
 
 
 def admits_text(schema: dict[str, Any], text: str) -> bool:

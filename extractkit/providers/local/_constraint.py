@@ -223,7 +223,11 @@ class GrammarCompiler:
             TokenizerWrapper(_TokenizerView(vocabulary, tokenize)), eos_token=ends
         )
         # Errors name the cause; the parser state and the whole grammar would bury it.
-        self._limits = LLParserLimits(verbose_errors=False)
+        # Words of the source of up to 1000 characters (`schema.grammar.runs`) need more steps of
+        # looking ahead than the default allows.
+        self._limits = LLParserLimits(
+            verbose_errors=False, initial_lexer_fuel=20_000_000, step_lexer_fuel=5_000_000
+        )
         self._keep = keep
         self._compiled: OrderedDict[str, _Compiled] = OrderedDict()
 

@@ -3,6 +3,7 @@
     walk       nodes to rules
     objects    keys, commas and counts
     texts      JSON strings and runs of the source's words
+    runs       where a run can begin and end
     stated     what marked leaves may say
     parts      rules to text; what cannot be filled
 
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from extractkit.paths import Pointer
 from extractkit.schema.bounds import BoundedSchema
 from extractkit.schema.dialects import Dialect
+from extractkit.schema.grammar.runs import Runs
 from extractkit.schema.grammar.stated import Sourced
 from extractkit.schema.grammar.walk import JSON_OPTIONS, Walk, is_marked
 
@@ -32,9 +34,11 @@ class Grammar:
         unfilled: Places of the user's document that must come from the source, that the source
             has nothing for, and that may be neither null nor UNKNOWN; "*" stands for any
             position or key. Empty where there is a grammar.
+        bounded: The schema with the limits that hold under this grammar.
     """
 
     text: str
+    bounded: BoundedSchema
     unfilled: tuple[Pointer, ...] = ()
 
 
@@ -48,5 +52,7 @@ def write_grammar(
         dialect: The one that it was compiled for.
         sourced: What the source states; None enforces no mark.
     """
-    text, unfilled = Walk(bounded.tree, dialect, sourced).run()
-    return Grammar(text=text, unfilled=unfilled)
+    if sourced is not None:
+        bounded = bounded.held(Runs(sourced.chunks).is_cut)
+    text, unfilled = Walk(bounded.tree, dialect, sourced, bounded.limits).run()
+    return Grammar(text=text, bounded=bounded, unfilled=unfilled)

@@ -6,12 +6,14 @@ texts of one leaf. Every text given back fits the leaf's own limits. This module
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
+from functools import partial
 from itertools import compress, product
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from extractkit.paths import JsonValue
 from extractkit.schema.grammar.texts import written
@@ -21,7 +23,7 @@ from extractkit.schema.nodes import NO_TREE, ChoiceNode, NumberNode, StringNode
 from extractkit.schema.patterns import parse
 from extractkit.schema.standing import ClaimKind
 
-__all__ = ["Moment", "Sourced", "choices", "numbers", "texts"]
+__all__ = ["Moment", "Sourced", "choices", "is_duration", "numbers", "texts"]
 
 Moment = tuple[time, int | None]
 """A time of day, and its offset from UTC in seconds where the source gives one."""
@@ -110,6 +112,11 @@ def _is_exact(text: str, value: Decimal) -> bool:
     return Decimal(repr(_read(text))) == value
 
 
+def is_duration(node: StringNode) -> bool:
+    """Whether a text is a span of time, which is read out of no source and claims nothing."""
+    return "duration" in (node.format, format_of(node.pattern or ""))
+
+
 def texts(node: StringNode, sourced: Sourced, *, decimal: bool) -> tuple[str, ...]:
     """Return the JSON texts of what the source states and a text with a form of its own may be.
 
@@ -133,8 +140,39 @@ def texts(node: StringNode, sourced: Sourced, *, decimal: bool) -> tuple[str, ..
         whole = _FORMS.get(form or "")
         if whole is not None:
             found = filter(whole.fullmatch, found)
-    fitting = dict.fromkeys(text for text in found if accepts(node, text, NO_TREE))
+    fits = partial(_is_within, node, form or "")
+    fitting = dict.fromkeys(text for text in found if accepts(node, text, NO_TREE) and fits(text))
     return tuple(map(written, fitting))
+
+
+_READERS: Final[dict[str, Callable[[str], date | time]]] = {
+    "date": date.fromisoformat,
+    "date-time": datetime.fromisoformat,
+    "time": time.fromisoformat,
+}
+_SIDES: Final[dict[str, Callable[[Any, Any], bool]]] = {
+    "ge": operator.ge,
+    "gt": operator.gt,
+    "le": operator.le,
+    "lt": operator.lt,
+}
+
+
+def _is_within(node: StringNode, form: str, text: str) -> bool:
+    """Whether a day or time keeps the bounds that the type has for it; the check has the last word.
+
+    JSON Schema knows no such bounds: they are told in words, the side and the value.
+    """
+    read = _READERS.get(form)
+    if read is None:
+        return True
+    for side in _SIDES.keys() & node.beyond.keys():
+        try:
+            if not _SIDES[side](read(text), read(node.beyond[side].removeprefix(f"{side} "))):
+                return False
+        except (TypeError, ValueError):  # one has an offset and the other none
+            continue
+    return True
 
 
 def _decimals(sourced: Sourced) -> Iterator[str]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from extractkit.schema.grammar.parts import Named, Rules, quoted
+from extractkit.schema.grammar.runs import UNSEEN, VARIANTS, Runs
 
 __all__ = ["any_key", "any_text", "one_of", "source_text", "written"]
 
@@ -25,13 +26,9 @@ _ANY: Final = f"/{_RAW}|{_SHORT}|{_BY_NUMBER}/"
 _PLAIN: Final = rf'/{_RAW}|\\["\\bfnrt]|\\u00[01][0-9a-f]/'
 """One character as it is mostly written: two spellings of a name would be two names."""
 
-# A text of the source begins with a character that is seen, and ends with one; a selector of a
-# written form may come last.
-_UNSEEN: Final = (
-    r"\s\u{ad}\u{180e}\u{200b}-\u{200f}\u{202a}-\u{202e}\u{2060}-\u{2064}\u{2066}-\u{2069}\u{feff}"
-)
-_FIRST: Final = rf'/[^"\\\x00-\x1f{_UNSEEN}\u{{fe00}}-\u{{fe0f}}]|\\["\\]/'
-_LAST: Final = rf'/[^"\\\x00-\x1f{_UNSEEN}]|\\["\\]/'
+# A text of the source begins with a character that is seen, and ends with one (see `runs`).
+_FIRST: Final = rf'/[^"\\\x00-\x1f{UNSEEN}{VARIANTS}]|\\["\\]/'
+_LAST: Final = rf'/[^"\\\x00-\x1f{UNSEEN}]|\\["\\]/'
 _QUOTE: Final = quoted('"')
 
 
@@ -57,23 +54,26 @@ def one_of(rules: Rules, texts: Sequence[str]) -> Named:
     return rules.terminal(" | ".join(map(quoted, texts)))
 
 
-def source_text(rules: Rules, chunks: Sequence[str], low: int, high: int | None) -> Named | None:
-    """Return the terminal of every run of `chunks` of `low` to `high` characters.
+def source_text(rules: Rules, runs: Runs, low: int, high: int | None) -> Named | None:
+    """Return the terminal of every run of whole chunks of `low` to `high` characters.
 
-    A run begins and ends with a character that is seen; None where there is no room for one.
+    A run begins and ends with a character that is seen; None where there is no such run.
 
     Args:
         rules: Where terminals are kept.
-        chunks: The source, cut where a value may begin or end.
+        runs: The runs of the source.
         low: Fewest characters.
         high: Most characters, None for any number.
     """
-    if high is not None and high < max(low, 1):
+    if not runs.has(low, high):
         return None
-    pieces = [written(chunk)[1:-1] for chunk in chunks]
+    high = runs.most(low, high)
+    pieces = [written(chunk)[1:-1] for chunk in runs.chunks]
     source = rules.terminal(f"%regex {json.dumps({'substring_chunks': pieces})}", "SOURCE")
     first, last = rules.terminal(_FIRST, "FIRST"), rules.terminal(_LAST, "LAST")
-    more = _many(rules.terminal(_ANY, "CHAR"), max(low - 2, 0), None if high is None else high - 2)
+    more = _many(
+        rules.terminal(_PLAIN, "PLAIN"), max(low - 2, 0), None if high is None else high - 2
+    )
     whole = f"{first.name} {more} {last.name}"
     if high == 1:
         whole = first.name

@@ -5,8 +5,10 @@ grammar. Objects are written with ", " and ": " between their parts and nothing 
 order. What needs nothing of ours (numbers, texts with a pattern) is left to the engine's own
 reading of JSON Schema, under the same options.
 
-A mark holds for everything below it, until a mark further in. An object whose rules over keys
-cannot be written here is left to the engine whole; marks below it are then checked afterwards.
+A mark holds for everything below it, until a mark further in. What a marked leaf may say is
+finite, so that it is held to the limits that the user declares, not to those of decoding. An
+object whose rules over keys cannot be written here is left to the engine whole; marks below it
+are then checked afterwards.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final
 
 from extractkit.fields import Mark
@@ -32,8 +35,11 @@ from extractkit.schema.grammar.parts import (
     Rules,
     optional,
 )
-from extractkit.schema.grammar.stated import Sourced, choices, numbers, texts
+from extractkit.schema.grammar.runs import Runs
+from extractkit.schema.grammar.stated import Sourced, choices, is_duration, numbers, texts
 from extractkit.schema.grammar.texts import any_key, any_text, one_of, source_text, written
+from extractkit.schema.limits import InjectedBound
+from extractkit.schema.lowerings.defaults import NullIsAbsent
 from extractkit.schema.match import is_unknown
 from extractkit.schema.nodes import (
     AllOfNode,
@@ -46,6 +52,7 @@ from extractkit.schema.nodes import (
     NullNode,
     NumberNode,
     ObjectNode,
+    Property,
     RefNode,
     SchemaTree,
     StringNode,
@@ -69,6 +76,8 @@ JSON_OPTIONS: Final[JsonObject] = {
 
 _NOTHING: Final = Row(parts=())
 _FREE: Final = (None, Mark.INFERRED, Mark.REASONING)
+_DECLARED: Final = {"maximum": "maximum", "minimum": "minimum", "multipleOf": "multiple_of"}
+"""Limits that decoding adds to numbers, and the attributes of a node that hold them."""
 _LENGTH_ONLY: Final = re.compile(r"\^\(\?s:\.\)\{(\d+),(\d*)\}\$")
 
 
@@ -94,12 +103,21 @@ class Walk:
         tree: The nodes, with a bound on everything.
         dialect: How the engine's own JSON Schema is written.
         sourced: What the source states; None enforces no mark.
+        limits: What decoding has added to the nodes of `tree`.
     """
 
-    def __init__(self, tree: SchemaTree, dialect: Dialect, sourced: Sourced | None) -> None:
+    def __init__(
+        self,
+        tree: SchemaTree,
+        dialect: Dialect,
+        sourced: Sourced | None,
+        limits: Mapping[Node, tuple[InjectedBound, ...]] = MappingProxyType({}),
+    ) -> None:
         self._tree = tree
         self._dialect = dialect
         self._sourced = sourced
+        self._limits = limits
+        self._runs = Runs(() if sourced is None else sourced.chunks)
         self._rules = Rules()
         self._named: dict[tuple[str, _Here], Named] = {}
         self._waiting: list[tuple[str, _Here, Named]] = []
@@ -173,7 +191,7 @@ class Walk:
         if self._sourced is None:
             return True
         below = [node, *(self._tree.definitions[name] for name in self._reached(node))]
-        marks = {part.mark for top in below for part in walk_nodes(top)}
+        marks = {mark for top in below for part in walk_nodes(top) for mark in _marks(part)}
         return here.is_free and marks.issubset(_FREE)
 
     # --- leaves -----------------------------------------------------------------------------
@@ -181,24 +199,37 @@ class Walk:
     def _number(self, node: NumberNode, here: _Here) -> Part:
         if here.is_free or self._sourced is None:
             return self._embedded(node, here)
-        return self._one_of(numbers(node, self._sourced), node, here)
+        own = {_DECLARED[key]: None for key in self._added(node) if key in _DECLARED}
+        return self._one_of(numbers(replace(node, **own), self._sourced), node, here)
 
     def _string(self, node: StringNode, here: _Here) -> Part:
         has_form = node.format is not None or node.pattern is not None
-        if here.is_free or self._sourced is None:
+        if here.is_free or self._sourced is None or is_duration(node):
             if has_form or node.rest:
                 return self._embedded(node, here)
             return any_text(self._rules, node.min_length, node.max_length)
         if has_form or here.decimal:
-            found = texts(node, self._sourced, decimal=here.decimal)
+            found = texts(self._with_room(node), self._sourced, decimal=here.decimal)
             return self._one_of(found, node, here)
-        return self._from_source(node, here, self._sourced, node.min_length, node.max_length)
+        return self._from_source(self._with_room(node), here, self._sourced)
 
-    def _from_source(
-        self, node: Node, here: _Here, sourced: Sourced, low: int, high: int | None
-    ) -> Part:
+    def _added(self, node: Node) -> list[str]:
+        """Return the keywords that decoding has put on `node`."""
+        return [limit.keyword for limit in self._limits.get(node, ())]
+
+    def _with_room(self, node: StringNode) -> StringNode:
+        """Return a text of which no limit of decoding forbids a beginning in the source."""
+        if "maxLength" not in self._added(node):
+            return node
+        return replace(node, max_length=self._room(node.min_length, node.max_length))
+
+    def _room(self, low: int, added: int | None) -> int | None:
+        return None if added is None else max(added, self._runs.room(low))
+
+    def _from_source(self, node: StringNode, here: _Here, sourced: Sourced) -> Part:
+        low, high = node.min_length, node.max_length
         glued = [text for text in sourced.glued if _is_within(len(text), low, high)]
-        run = source_text(self._rules, sourced.chunks, low, high)
+        run = source_text(self._rules, self._runs, low, high)
         ways: list[Part] = [self._missing(node, here) if run is None else run]
         if glued:
             ways.append(one_of(self._rules, [written(text) for text in glued]))
@@ -273,13 +304,19 @@ class Walk:
         if self._is_left(node, here):
             return self._embedded(node, here)
         below = _Here(owner=here.owner, mark=here.mark)
+        unstated = self._unstated(node)
         keys = [
             Key(
                 name=written(prop.name),
-                part=self._part(prop.node, below),
+                part=(
+                    self._unfilled(prop, node, here)
+                    if prop in unstated
+                    else self._part(prop.node, below)
+                ),
                 required=prop.required,
             )
             for prop in node.properties
+            if prop.required or prop not in unstated
         ]
         declared = len(keys)
         low = max(0, node.min_properties - declared)
@@ -290,6 +327,21 @@ class Walk:
             part=self._other(node, below) if high != 0 else _NOTHING, low=low, high=high
         )
         return Row(parts=(Literal(text="{"), body(self._rules, keys, others), Literal(text="}")))
+
+    def _unstated(self, node: ObjectNode) -> tuple[Property, ...]:
+        """Return the keys that a map may have in general, and not after this source."""
+        keys = [prop for prop in node.properties if prop.of_map]
+        if self._sourced is None or node.key_mark in _FREE or not keys:
+            return ()
+        of_source = choices(ChoiceNode(values=tuple(prop.name for prop in keys)), self._sourced)
+        return tuple(prop for prop in keys if prop.name not in of_source)
+
+    def _unfilled(self, prop: Property, node: ObjectNode, here: _Here) -> Part:
+        """Return what stands under a key that is always written and must not be there."""
+        absent = [way.names for way in node.ways if isinstance(way, NullIsAbsent)]
+        if any(prop.name in names for names in absent):
+            return Literal(text="null")
+        return self._missing(prop.node, here)
 
     def _other(self, node: ObjectNode, here: _Here) -> Part:
         """Return what a key that is not declared may be, with its value."""
@@ -306,9 +358,12 @@ class Walk:
     def _key(self, pattern: str | None, node: ObjectNode, here: _Here) -> Part:
         length = _LENGTH_ONLY.fullmatch(pattern or "^(?s:.){0,}$")
         low, high = (0, None) if length is None else _bounds(length)
+        here = replace(here, mark=node.key_mark or here.mark)
         if not here.is_free and self._sourced is not None and not node.properties:
             if length is not None:
-                return self._from_source(node, here, self._sourced, low, high)
+                most = self._room(low, high) if "keyLength" in self._added(node) else high
+                key = StringNode(pointer=node.pointer, min_length=low, max_length=most)
+                return self._from_source(key, here, self._sourced)
             found = texts(StringNode(pattern=pattern), self._sourced, decimal=False)
             return self._one_of(found, node, here)
         if length is None:
@@ -322,7 +377,11 @@ class Walk:
 def is_marked(tree: SchemaTree) -> bool:
     """Whether any place of `tree` must come from the source."""
     nodes = (node for _, top in owners(tree) for node in walk_nodes(top))
-    return any(node.mark not in _FREE for node in nodes)
+    return any(mark not in _FREE for node in nodes for mark in _marks(node))
+
+
+def _marks(node: Node) -> tuple[Mark | None, ...]:
+    return (node.mark, node.key_mark) if isinstance(node, ObjectNode) else (node.mark,)
 
 
 def _is_within(count: int, low: int, high: int | None) -> bool:

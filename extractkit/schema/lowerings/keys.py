@@ -42,6 +42,7 @@ def lower(node: ObjectNode, scope: Scope) -> Node:
     names = scope.tree.resolve(node.names)
     for why in {**names.beyond, **node.names.beyond}.values():
         scope.lose(node, "propertyNames", why)
+    node = replace(node, key_mark=node.names.mark or names.mark)
     simple = not node.properties and not node.patterns and not node.is_closed
     if not scope.dialect.open_objects:
         return _of_entries(node, names, scope, simple=simple)

@@ -105,7 +105,8 @@ def _beyond(node: Node, scope: Scope) -> Node:
     for name, why in node.beyond.items():
         scope.lose(node, name, why)
     told = f"{node.description} ({'; '.join(node.beyond.values())})".strip()
-    return replace(node, description=told, beyond={})
+    # What is told stays on the node: values out of a source are held to it (`grammar.stated`).
+    return replace(node, description=told)
 
 
 def _told(description: str, lost: Mapping[str, JsonValue]) -> str:

@@ -33,7 +33,10 @@ class Judge:
         return copy.try_consume_tokens(data) == len(data) and copy.is_accepting()
 
     def writes(self, seed: int, longest: int = 4000) -> str | None:
-        """Return an answer of random bytes among those that may come next; None if it is long."""
+        """Return an answer of random bytes among those that may come next; None if it is long.
+
+        An answer that cannot be brought to its end fails the test.
+        """
         copy, chosen = self._matcher.deep_copy(), random.Random(seed)
         bits = np.zeros(9, dtype=np.uint32)
         written = bytearray()
@@ -42,6 +45,8 @@ class Judge:
             flags = np.unpackbits(bits.view(np.uint8), count=_END + 1, bitorder="little")
             legal = np.flatnonzero(flags).tolist()
             if legal == [_END]:
+                if not copy.is_accepting():
+                    pytest.fail(f"the grammar has no way on after {written!r}")
                 return written.decode()
             # Texts end in time where a quote is taken more often than by chance.
             ends = 34 in legal and chosen.random() < 0.1
