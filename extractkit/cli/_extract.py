@@ -9,12 +9,14 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from extractkit.cli import _arguments, _output, _targets
 from extractkit.cli._lines import UnwritableError, say
 from extractkit.errors import UsageError
+from extractkit.results import Grounding
 
 __all__ = ["COMMAND"]
 
@@ -51,6 +53,23 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="also write a page that shows the text with the found values marked",
     )
+    finding = parser.add_argument_group("how values are looked for in the text")
+    finding.add_argument(
+        "--locale",
+        metavar="LANGUAGE",
+        help="of numbers and dates, such as de or en-US (default: the common forms are tried)",
+    )
+    finding.add_argument(
+        "--reference-date",
+        metavar="DATE",
+        help="the day that words such as 'tomorrow' count from, such as 2026-03-06",
+    )
+    finding.add_argument(
+        "--no-enforce",
+        action="store_true",
+        help="do not hold marked fields to the text while a local model writes; look them up "
+        "afterwards only",
+    )
     _arguments.add_model_arguments(parser, timeout_s=120)
     parser.add_argument("--seed", type=int, metavar="N", help="start of the random generator")
 
@@ -59,17 +78,23 @@ def _run(arguments: argparse.Namespace) -> int:
     target, source = _target_and_source(arguments)
     text = _arguments.read_text(source)
     if arguments.html is not None:
-        _require_writable(Path(arguments.html))
+        _require_writable(arguments.html, _read_files(arguments, source))
+    embedded = not (arguments.model or os.environ.get("EXTRACTKIT_MODEL"))
     from extractkit.api import Extractor
     from extractkit.providers import Local
 
     options = _arguments.extractor_options(arguments, seed=arguments.seed)
+    grounding = Grounding(
+        locale=arguments.locale,
+        reference_date=arguments.reference_date,
+        enforce=not arguments.no_enforce,
+    )
+    # Named outright: the library's own warning that nobody did speaks to programmers.
+    model = Local() if embedded else arguments.model
     began, cpu_began = time.perf_counter(), time.process_time()
-    embedded = not (arguments.model or os.environ.get("EXTRACTKIT_MODEL"))
     with (
         _output.waiting(f"reading {source}"),
-        # Named outright: the library's own warning that nobody did speaks to programmers.
-        Extractor(target, model=Local() if embedded else arguments.model, **options) as extractor,
+        Extractor(target, model=model, grounding=grounding, **options) as extractor,
     ):
         result = extractor.extract(text)
     if embedded:
@@ -95,16 +120,28 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0 if result.ok else 1
 
 
-def _require_writable(path: Path) -> None:
-    """Return if a file can be written there; before the model is asked, not after.
+def _read_files(arguments: argparse.Namespace, source: str) -> list[str]:
+    """Return the files that this call reads, as they were typed."""
+    target = "" if arguments.schema else arguments.inputs[0]
+    return [source, arguments.schema or target.rpartition(":")[0] or target]
+
+
+def _require_writable(goal: str, read: Sequence[str]) -> None:
+    """Return if a page can be written there; before the model is asked, not after.
 
     Raises:
-        UsageError: If not.
+        UsageError: If not, or if that would overwrite what this call reads.
     """
+    path = Path(goal)
+    if goal == "-":
+        raise UsageError("--html -: a page goes to a file; name one (./- for one of that name)")
     if path.is_dir():
         raise UsageError(f"--html {path}: that is a folder; name a file")
     if not path.parent.is_dir():
         raise UsageError(f"--html {path}: there is no folder {path.parent}; make it first")
+    for known in read:
+        if known != "-" and Path(known).is_file() and path.exists() and path.samefile(known):
+            raise UsageError(f"--html {path}: that would overwrite {known}; name another file")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise UsageError(f"--html {path}: it cannot be written; name another file")
 

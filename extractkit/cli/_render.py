@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from extractkit.cli._output import Times
+from extractkit.cli._wording import calls_as_options
 from extractkit.paths import JsonValue, walk
 from extractkit.results import ExtractionResult, Finding, Span, Status, Validity
 
@@ -227,7 +228,7 @@ def _show_findings(console: Console, findings: Sequence[Finding]) -> None:
             Text(f"  {finding.severity}", style=styles[finding.severity]),
             Text(finding.level.name.lower()),
             Text(visible(finding.path or "(whole answer)")),
-            Text(visible(finding.message)),
+            Text(visible(calls_as_options(finding.message))),
         )
     console.print(table)
 

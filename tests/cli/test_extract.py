@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 
 from extractkit import ExtractionResult
-from extractkit.cli._wording import with_options
+from extractkit.cli._wording import calls_as_options, with_options
 from extractkit.errors import (
     ConnectError,
     DeadlineExceededError,
     MissingDependencyError,
     NotFoundError,
 )
-from extractkit.messages import ModelResponse, StopReason
+from extractkit.messages import Capabilities, ModelResponse, StopReason
+from extractkit.testing import FakeProvider
 from tests.cli.conftest import Run, Script
 
 _OSLO = '{"name": "Oslo", "kind": null}'
@@ -85,6 +86,52 @@ def test_a_page_that_cannot_be_written_ends_the_command_before_the_model_is_aske
     assert ran.code == 2
     assert why in ran.err
     assert provider.requests == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "goal"),
+    [
+        (["shop.models:City", "text.txt"], "text.txt"),
+        (["shop.models:City", "text.txt"], "./shop/../text.txt"),
+        (["shop.models:City", "text.txt"], "link.txt"),
+        (["city.py:City", "text.txt"], "city.py"),
+        (["city.json", "text.txt"], "city.json"),
+        (["--schema", "city.json", "text.txt"], "city.json"),
+    ],
+)
+def test_a_page_never_overwrites_what_the_command_reads(
+    arguments: list[str], goal: str, run: Run, script: Script, folder: Path
+) -> None:
+    (folder / "link.txt").symlink_to("text.txt")
+    (folder / "city.py").write_text("from shop.models import City\n")
+    (folder / "city.json").write_text('{"type": "object"}')
+    before = (folder / goal).read_bytes()
+    provider = script(_OSLO)
+    ran = run("extract", *arguments, "--html", goal)
+    assert (ran.code, ran.out, provider.requests) == (2, "", [])
+    assert "that would overwrite" in ran.err
+    assert (folder / goal).read_bytes() == before
+
+
+def test_a_page_does_not_go_to_standard_output(run: Run, script: Script, folder: Path) -> None:
+    provider = script(_OSLO, _OSLO)
+    ran = run("extract", "shop.models:City", "text.txt", "--html", "-")
+    assert (ran.code, ran.out, provider.requests) == (2, "", [])
+    assert "--html -: a page goes to a file; name one" in ran.err
+    assert not (folder / "-").exists()
+    assert run("extract", "shop.models:City", "text.txt", "--html", "./-").code == 0
+    assert (folder / "-").read_text().startswith("<!doctype html>")
+
+
+def test_a_page_may_be_written_again_and_beside_a_text_from_standard_input(
+    run: Run, script: Script, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script(_OSLO, _OSLO)
+    for source in ("text.txt", "-"):
+        typed = io.TextIOWrapper(io.BytesIO(b"A letter from Oslo."))
+        monkeypatch.setattr("sys.stdin", typed)
+        assert run("extract", "shop.models:City", source, "--html", "page.html").code == 0
+        assert "Oslo</a>" in (folder / "page.html").read_text()
 
 
 def _denied(*_: object) -> bool:
@@ -341,12 +388,108 @@ def test_the_embedded_model_is_named_in_one_line_where_nobody_chose(
         ("/timeout_s: the field 'timeout_s' is gone", None),
         ("/model/seed=3, my.seed=3, a_model='x', Field(seed=3)", None),
         ("shorten the text", None),
+        (
+            "Grounding(locale='xx'): known: de, or None to try the common forms",
+            "--locale 'xx': known: de; leave --locale out to try the common forms",
+        ),
+        ("Grounding(enforce=False)", "--no-enforce"),
+        (
+            "Grounding(enforce=True), Grounding(reference_date=...)",
+            "Grounding(enforce=True), --reference-date",
+        ),
     ],
 )
 def test_messages_name_options_and_leave_the_users_own_names_alone(
     python: str, shell: str | None
 ) -> None:
     assert with_options(python) == (shell or python)
+
+
+_DEALS = """
+from datetime import date
+from pydantic import BaseModel
+from extractkit import Grounded
+
+class Deal(BaseModel):
+    price: float | None = None
+    due: date | None = None
+
+class Must(BaseModel):
+    price: Grounded[int]
+"""
+
+
+def test_the_language_and_the_day_of_the_text_can_be_named(
+    run: Run, script: Script, folder: Path
+) -> None:
+    (folder / "deals.py").write_text(_DEALS)
+    (folder / "deal.txt").write_text("For 1.234 EUR, due tomorrow.")
+    deal = '{"price": 1.234, "due": "2026-03-07"}'
+    script(*[deal] * 9)
+    command = ("extract", "deals.py:Deal", "deal.txt", "--require", "schema")
+    ran = run(*command)
+    assert "relative dates are read only with --reference-date" in " ".join(ran.out.split())
+    ran = run(*command, "--json", "--locale", "de", "--reference-date", "2026-03-06")
+    found = json.loads(ran.out)
+    assert set(found["evidence"]) == {"/due"}
+    assert [item["path"] for item in found["findings"]] == ["/price"]
+    assert json.loads(run(*command, "--json", "--locale", "en").out)["evidence"]["/price"]
+
+
+def test_offsets_leave_out_the_byte_order_mark_and_count_line_ends_as_they_are(
+    run: Run, script: Script, folder: Path
+) -> None:
+    (folder / "windows.txt").write_bytes(b"\xef\xbb\xbfDear\r\nOslo\r\n")
+    script(_OSLO)
+    found = json.loads(run("extract", "shop.models:City", "windows.txt", "--json").out)
+    place = found["evidence"]["/name"]
+    assert (place["start"], place["end"]) == (6, 10)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--locale", "xx"], "--locale 'xx': the language is not known; expected one of"),
+        (["--locale", "xx"], "; leave --locale out to try the common forms"),
+        (["--reference-date", "today"], "--reference-date 'today': expected an ISO date such as"),
+    ],
+)
+def test_what_no_text_can_be_read_with_is_told_as_options(
+    options: list[str], why: str, run: Run, script: Script, folder: Path
+) -> None:
+    provider = script(_OSLO)
+    ran = run("extract", "shop.models:City", "text.txt", *options)
+    assert (ran.code, provider.requests) == (2, [])
+    assert why in ran.err
+
+
+def test_marked_fields_need_not_be_held_to_the_text(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "deals.py").write_text(_DEALS)
+    mask = Capabilities(enforcement="mask", dialect="llguidance", source="a test")
+    provider = FakeProvider(['{"price": 5}'] * 9, capabilities=mask)
+    monkeypatch.setattr("extractkit.api.resolve", lambda _: provider)
+    command = ("extract", "deals.py:Must", "text.txt", "--require", "schema")
+    ran = run(*command)
+    assert (ran.code, provider.requests) == (1, [])
+    assert "answer without enforcement (--no-enforce)" in " ".join(ran.out.split())
+    assert "Grounding(enforce=False)" in run(*command, "--json").out
+    ran = run(*command, "--no-enforce")
+    assert (ran.code, len(provider.requests)) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("python", "shell"),
+    [
+        ("answer without it (Grounding(enforce=False))", "answer without it (--no-enforce)"),
+        ("raise Sampling(max_output_tokens=9)", "raise --max-output-tokens 9"),
+        ("found \"seed=3\", timeout_s, model='x'", None),
+        ("Grounding(fuzzy=True)", None),
+    ],
+)
+def test_of_a_finding_only_calls_are_put_as_options(python: str, shell: str | None) -> None:
+    assert calls_as_options(python) == (shell or python)
 
 
 def test_an_interrupted_command_is_exit_code_130(run: Run, script: Script, folder: Path) -> None:
