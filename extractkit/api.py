@@ -435,7 +435,7 @@ def _refuse_unbuilt(question: Question[Any], **given: object) -> None:
     asked += [
         f"Decoding({item.name}=...)"
         for item in dataclasses.fields(Decoding)
-        if item.name not in ("confidence", "repair", "two_step")
+        if item.name not in ("confidence", "exact_choices", "repair", "two_step")
         and getattr(question.decoding, item.name) != item.default
     ]
     if asked:

@@ -30,6 +30,7 @@ from extractkit.schema import CompiledSchema
 __all__ = ["Scores", "choice_places", "score"]
 
 _NO_TOKENS: Final = "not available: the answer came without log-probabilities"
+_EXACT: Final = "exact: the model scored every one of the alternatives"
 _EMPTY: Final = Menu((Option(label="{}", openers=b"}"), Option(label="(object)", openers=b'"')))
 
 
@@ -156,6 +157,8 @@ class _Scoring:
             confidence = unavailable("nothing was to choose: one value only is legal here")
         else:
             confidence = of_choice(self._chosen(found, option))
+            if found.start in self._exact and confidence.kind == "choice":
+                confidence = dataclasses.replace(confidence, reason=_EXACT)
         self._leaves[pointer] = confidence  # of what is absent too: its default may stand there
         if options[option].label == ABSENT:
             self._presence[pointer] = confidence

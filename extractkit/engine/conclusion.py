@@ -15,10 +15,10 @@ from typing import Any, Final, TypeAlias, TypeVar
 from extractkit import prompts
 from extractkit.engine.judge import Judged
 from extractkit.engine.setup import Setup
+from extractkit.engine.sureness import Exact, holes_in, sure_of
 from extractkit.messages import ModelResponse, StopReason, Usage, sampling_given
 from extractkit.observe import priced
 from extractkit.results import (
-    Confidence,
     ExtractionResult,
     Finding,
     Provenance,
@@ -26,13 +26,10 @@ from extractkit.results import (
     Validity,
 )
 
-__all__ = ["Price", "conclude", "conclude_unasked"]
+__all__ = ["Price", "best_of", "conclude", "conclude_unasked"]
 
 T = TypeVar("T")
-_UNAVAILABLE: Final = Confidence(
-    kind="unavailable",
-    reason="not built yet: the tokens with their log-probabilities are in result.raw.tokens",
-)
+_NO_SCORES: Final[Exact] = {}
 
 Price: TypeAlias = Callable[[str, str, Usage], Decimal | float | None]
 """(provider, model, usage) -> US dollars, or None where the price is not known."""
@@ -46,6 +43,7 @@ def conclude(
     notes: Sequence[Finding] = (),
     price: Price | None = None,
     beside: Sequence[ModelResponse] = (),
+    exact: Exact = _NO_SCORES,
 ) -> ExtractionResult[T]:
     """Return the result of all attempts: the last one, or the best where none was good enough.
 
@@ -56,11 +54,12 @@ def conclude(
         notes: What there is to say about how the answers came.
         price: What tokens cost.
         beside: Answers that are no attempts, such as reasoning in a step of its own.
+        exact: What the model said of the alternatives of choices, where it was asked.
     """
-    last = judged[-1]
-    best = last if last.status is not Status.INVALID else max(judged, key=_rank)
+    best = best_of(judged)
+    sure = sure_of(setup, best, exact, notes)
     responses = [*beside, *[item.response for item in judged]]
-    findings = (*best.findings, *notes)
+    findings = (*best.findings, *notes, *holes_in(sure))
     return ExtractionResult(
         value=best.value,
         document=best.document,
@@ -69,7 +68,9 @@ def conclude(
         levels=best.levels,
         findings=findings,
         evidence=best.evidence,
-        confidence=dict.fromkeys(best.leaves, _UNAVAILABLE),
+        confidence=sure.leaves,
+        presence=sure.presence,
+        lengths=sure.lengths,
         strategy=setup.plan.strategy,
         strategy_reason=setup.plan.reason,
         refusal=_refusal(best),
@@ -81,6 +82,12 @@ def conclude(
         provenance=_provenance(setup, provider, best.response),
         cost_usd=None if price is None else _cost(price, provider, responses),
     )
+
+
+def best_of(judged: Sequence[Judged[T]]) -> Judged[T]:
+    """Return the attempt that is given out: the last one, or the best of those that fell short."""
+    last = judged[-1]
+    return last if last.status is not Status.INVALID else max(judged, key=_rank)
 
 
 def conclude_unasked(setup: Setup[T], provider: str) -> ExtractionResult[T]:

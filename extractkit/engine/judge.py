@@ -14,8 +14,8 @@ from typing import Any, Generic, TypeVar
 from extractkit import checks
 from extractkit.engine.setup import Setup
 from extractkit.engine.steps import Answer
-from extractkit.messages import ModelResponse, StopReason
-from extractkit.parsing import parse_json, parse_prefix
+from extractkit.messages import ModelRequest, ModelResponse, StopReason
+from extractkit.parsing import ParsedDocument, parse_json, parse_prefix
 from extractkit.paths import JsonValue, Pointer, join
 from extractkit.results import (
     Attempt,
@@ -35,7 +35,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged(Generic[T]):
-    """A response and everything that the checks made of it."""
+    """A response and everything that the checks made of it.
+
+    Attributes:
+        request: What it answers.
+        parsed: The document in it; None where it was not read as one.
+    """
 
     response: ModelResponse
     status: Status
@@ -46,6 +51,8 @@ class Judged(Generic[T]):
     evidence: Mapping[str, Any] = field(default_factory=dict[str, Any])
     partial: PartialResult | None = None
     leaves: Sequence[Pointer] = ()
+    request: ModelRequest | None = None
+    parsed: ParsedDocument | None = None
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -159,6 +166,8 @@ def _judge_whole(setup: Setup[T], answer: Answer) -> Judged[T]:
         levels=outcome.levels,
         evidence=outcome.evidence,
         leaves=outcome.leaves,
+        request=answer.request,
+        parsed=parsed,
     )
 
 

@@ -11,12 +11,19 @@ from collections.abc import Callable, Generator
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from extractkit import prompts
-from extractkit.engine.conclusion import Price, conclude, conclude_unasked
+from extractkit.engine.conclusion import Price, best_of, conclude, conclude_unasked
 from extractkit.engine.judge import Judged, judge
 from extractkit.engine.kept import put
 from extractkit.engine.question import Question
 from extractkit.engine.setup import Setup
 from extractkit.engine.steps import Answer, Budget, Step, ask, told_of
+from extractkit.engine.sureness import (
+    Exact,
+    exact_scores,
+    places_in,
+    require_scores,
+    scoring_of,
+)
 from extractkit.engine.watching import Watch
 from extractkit.errors import (
     DeadlineExceededError,
@@ -92,6 +99,7 @@ class Run(Generic[T]):
             ProviderError: If a call failed.
         """
         try:
+            require_scores(self._question, self._capabilities)
             self._setup: Setup[T] = put(self._question, self._capabilities)
             self._watch.started(self._setup, self._model)
             if self._setup.hopeless:
@@ -133,6 +141,9 @@ class Run(Generic[T]):
                 error.usage = self._usage_so_far()
                 raise
             self._note(f"another answer was asked for, and the request failed: {error.message}")
+        exact: Exact = {}
+        if self._question.decoding.exact_choices:
+            exact = yield from self._score(best_of(self._judged))
         return conclude(
             self._setup,
             self._provider,
@@ -140,7 +151,32 @@ class Run(Generic[T]):
             notes=self._notes,
             price=self._price,
             beside=self._beside,
+            exact=exact,
         )
+
+    def _score(self, judged: Judged[T]) -> _Steps[Exact]:
+        """Have the model score the alternatives of the answer's choices.
+
+        The answer stands without that, so that what goes wrong here is noted.
+        """
+        places = places_in(self._setup, judged)
+        if judged.request is None or not places:
+            return {}
+        request = dataclasses.replace(judged.request, scoring=scoring_of(judged, places))
+        try:
+            answer = yield from self._ask(request)
+        except (DeadlineExceededError, ProviderError, UsageError) as error:
+            self._note(f"the alternatives could not be scored: {error.message}", "not_scored")
+            return {}
+        self._beside.append(answer.response)
+        scores, missing = exact_scores(places, answer.response.scores)
+        for pointer in missing:
+            self._note(
+                f"the alternatives at {pointer or '(root)'} could not be scored: the model's "
+                "tokens do not spell them behind what stands before, or its context has no room",
+                "not_scored",
+            )
+        return scores
 
     def _usage_so_far(self) -> Usage | None:
         """Return the tokens of what was answered and is no attempt; None where nothing was."""

@@ -40,11 +40,13 @@ class Answer:
         response: The answer.
         failures: What went wrong before it came, in order.
         seconds: Wall time of the request that was answered.
+        request: What it answers; None where that is not known.
     """
 
     response: ModelResponse
     failures: tuple[str, ...] = ()
     seconds: float = 0.0
+    request: ModelRequest | None = None
 
 
 Step: TypeAlias = Call | Wait
@@ -114,7 +116,12 @@ def ask(
             continue
         if response is None:
             raise TypeError("a driver sends None after a Wait only")
-        return Answer(response=response, failures=tuple(failures), seconds=budget.clock() - began)
+        return Answer(
+            response=response,
+            failures=tuple(failures),
+            seconds=budget.clock() - began,
+            request=request,
+        )
 
 
 def told_of(error: ProviderError) -> str:

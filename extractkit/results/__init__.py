@@ -349,6 +349,9 @@ class ExtractionResult(Generic[T]):
         partial: What could be read of an answer that is not whole.
         usage: Tokens of all attempts together.
         cost_usd: What they cost in US dollars; None where no price was asked for or known.
+        presence: How sure it was that null, nothing or a value of this type stands at a place
+            that could hold another, by pointer of leaf, object or list.
+        lengths: How sure it was of the length of each list, by pointer.
         attempts: Every answer in order.
         raw: The returned attempt's response as it came, with its tokens.
         provenance: Model, parameters, schema fingerprint and versions.
@@ -372,6 +375,8 @@ class ExtractionResult(Generic[T]):
     raw: ModelResponse | None
     provenance: Provenance
     cost_usd: Decimal | None = None
+    presence: Mapping[Pointer, Confidence] = field(default_factory=dict[str, Confidence])
+    lengths: Mapping[Pointer, Confidence] = field(default_factory=dict[str, Confidence])
 
     @property
     def ok(self) -> bool:

@@ -143,13 +143,13 @@ def test_023_without_repair_it_is_a_schema_error() -> None:
 
 
 def test_023_a_decoded_leaf_has_its_own_evidence_and_no_made_up_confidence() -> None:
-    """Numbers are not built yet: that they are missing is said at the leaf itself."""
+    """The provider gives no log-probabilities: that is said at the leaf itself."""
     result, _ = asked(Parcel, [parcel()], text=PARCEL_TEXT)
     span = result.evidence["/parts/0/code"]
     assert PARCEL_TEXT[span.start : span.end] == "Q9"
     confidence = result.confidence["/parts/0/code"]
     assert (confidence.kind, confidence.probability) == ("unavailable", None)
-    assert confidence.reason
+    assert confidence.reason.startswith("not available: this provider gives no log-prob")
     assert result.raw is not None
     assert result.raw.text == parcel()
 
