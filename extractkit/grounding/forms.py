@@ -22,7 +22,8 @@ from extractkit.grounding.locales import Convention
 from extractkit.grounding.moments import Miss
 from extractkit.grounding.near import NearIndex
 from extractkit.grounding.normalize import Folded, fold_phrase
-from extractkit.grounding.numbers import NumberIndex
+from extractkit.grounding.numbers import NumberIndex, NumberReading
+from extractkit.grounding.separators import to_ascii
 from extractkit.grounding.spelled import SpelledIndex
 from extractkit.grounding.wording import WordingIndex
 from extractkit.grounding.worth import written_moment, written_numbers
@@ -130,24 +131,27 @@ class Forms:
 
     def _same_number(self, plain: str) -> Iterator[tuple[int, int]]:
         """Yield where the same digits stand with other separators: 7838.80 and 7,838.80."""
-        digits = _NOT_DIGIT.sub("", plain)
-        for start, end in self._numbers_like(plain):
-            if _NOT_DIGIT.sub("", self.text[start:end]) == digits:
+        digits = to_ascii(_NOT_DIGIT.sub("", plain))
+        for reading in self._numbers_like(plain):
+            start, end = reading.start, reading.end
+            while reading.unit and not self.text[end - 1].isdecimal():
+                end -= 1  # without the unit, which the value does not have
+            if to_ascii(_NOT_DIGIT.sub("", self.text[start:end])) == digits:
                 yield start, end
 
     def _same_amount(self, amount: Amount) -> Iterator[tuple[int, int]]:
         """Yield where the same number stands with the same unit."""
-        for start, end in self._numbers_like(amount.number):
-            span = unit_beside(self.text, start, end, amount.unit)
+        for reading in self._numbers_like(amount.number):
+            span = unit_beside(self.text, reading.start, reading.end, amount.unit)
             if span is not None:
                 yield span
 
-    def _numbers_like(self, plain: str) -> Iterator[tuple[int, int]]:
+    def _numbers_like(self, plain: str) -> Iterator[NumberReading]:
         """Yield the numbers of the text that are worth what `plain` is worth, without a doubt."""
         for number in written_numbers(plain, self.convention.decimal):
             for reading in self.readings.numbers.find(number):
                 if not reading.doubt:
-                    yield reading.start, reading.end
+                    yield reading
 
     def _in_words(self, value: str) -> Iterator[tuple[int, int]]:
         """Yield where a number with what it counts stands in words: two years for 2 years."""

@@ -242,4 +242,5 @@ def _fold_cluster(cluster: str) -> str:
         return unicodedata.normalize("NFC", cluster)
     # Before composing: the acute accent that stands alone is a quote, not a space with a mark.
     plain = unicodedata.normalize("NFKC", cluster.translate(_TYPOGRAPHY))
-    return unicodedata.normalize("NFKC", plain.casefold()).translate(_TYPOGRAPHY)
+    folded = unicodedata.normalize("NFKC", plain.casefold()).translate(_TYPOGRAPHY)
+    return folded.replace("i\u0307", "i")  # what casefolding makes of the Turkish capital

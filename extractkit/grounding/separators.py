@@ -66,7 +66,7 @@ def digit_readings(digits: str, decimal: Literal[".", ","] | None) -> tuple[tupl
 
 def _arabic(digits: str) -> tuple[tuple[str, str], ...]:
     """Return the one reading of digits with Arabic marks, whose meaning is fixed."""
-    point, thousands = ARABIC
+    point, thousands = ARABIC[0], ARABIC[1]
     whole, mark, fraction = digits.partition(point)
     grouped = whole.isdecimal() or _is_grouped(whole, thousands)
     if not grouped or (mark and not fraction.isdecimal()):

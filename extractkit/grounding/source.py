@@ -24,6 +24,7 @@ from extractkit.grounding.moments import Miss, find_date, find_datetime, find_ti
 from extractkit.grounding.normalize import Folded, fold_phrase
 from extractkit.grounding.numbers import NumberIndex, NumberReading, number_of
 from extractkit.grounding.phrases import PhraseIndex
+from extractkit.grounding.quoted import is_quantity, quoted
 from extractkit.grounding.spelled import reader
 from extractkit.grounding.times import TimeIndex
 from extractkit.paths import JsonValue, Pointer, split
@@ -201,7 +202,19 @@ class Source:
     def _times(self) -> TimeIndex:
         return TimeIndex(self._text)
 
-    def _find_text(self, value: str) -> Places | Miss:
+    def _find_text(self, value: str) -> Places | Miss | _InUnits:
+        found = self._find_words(value)
+        wanted = value.strip()
+        if isinstance(found, Miss) or found.best is not None or not is_quantity(wanted):
+            return found
+        readings = tuple(quoted(self._text, zip(found.starts, found.ends, strict=True)))
+        if any(reading.unit for reading in readings):
+            return _InUnits(readings, wanted)
+        if all(not reading.doubt for reading in readings) and len(readings) == found.count:
+            return found
+        return self._number_places(readings, wanted, _NO_WORDS) if readings else Miss()
+
+    def _find_words(self, value: str) -> Places | Miss:
         wanted = value.strip()
         as_is = self._phrases.find_as_is(wanted) if wanted else None
         if as_is is not None:

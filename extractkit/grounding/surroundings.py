@@ -15,8 +15,8 @@ from extractkit.grounding.normalize import IGNORABLE
 from extractkit.grounding.words import is_letter
 
 __all__ = [
-    "FRACTIONS", "JOINTS", "After", "Before", "Edges", "chain_doubt", "is_in_chain", "look_after",
-    "look_before", "look_left",
+    "FRACTIONS", "JOINTS", "After", "Before", "Edges", "chain_doubt", "goes_on", "is_bare",
+    "is_in_chain", "look_after", "look_before", "look_left",
 ]  # fmt: skip
 
 FRACTIONS = "\u00bc-\u00be\u2150-\u215e"
@@ -211,9 +211,21 @@ def look_before(text: str, start: int, *, plain: bool) -> Before | None:
     return _signed(text, start, point=False)
 
 
+def is_bare(text: str, start: int, end: int) -> bool:
+    """Return whether it is plain that nothing around a number belongs to it, as `Edges` says."""
+    before, after = text[max(0, start - _REACH) : start], text[end : end + _AHEAD]
+    return _is_bare_before(before) and _is_bare_after(after)
+
+
+def goes_on(text: str, end: int) -> bool:
+    """Return whether the digits that end at `end` are a part of an expression: 1 \u00bd, 48^2."""
+    return _GOES_ON.match(text, end) is not None
+
+
 def look_left(text: str, start: int) -> Before:
     """Return what stands before digits of which it is known that they are no part of a word."""
-    bare = text[start - 1 : start] == "." and not text[max(0, start - 2) : start - 1].isalnum()
+    earlier = text[max(0, start - 2) : start - 1]
+    bare = text[start - 1 : start] == "." and not earlier.isalnum() and earlier != "."
     return _signed(text, start - bare, point=bare)
 
 

@@ -25,14 +25,19 @@ _UNSPACED = re.compile(f"[{UNSPACED}]")
 _IGNORABLE = re.compile(f"[{IGNORABLE}]")
 _JOINER = "\u200d"
 _BEYOND_ASCII = "\x80"
-_MARKS = ".,'\u2019"  # may stand inside of a number
+_MARKS = ".,'\u2019^\u066b\u066c\u00b7\u2044"  # may stand inside of a number
+_AFTER = _MARKS + "#+"
+_PLUS_NAME = re.compile(r"\+\+?(?![^\W_])")
+_MOST_FLAGS = 400  # even; of a longer row of flags nobody means one
+_FLAG_LETTER = re.compile("[\U0001f1e6-\U0001f1ff]")
 
 
 def stands_alone(text: str, start: int, end: int) -> bool:
     """Return whether `text[start:end]` is made of whole words and whole numbers.
 
     An edge between two letters or digits is inside of a word, except next to scripts that write
-    without spaces. "480" does not stand alone in "3,480.50", nor "e" before a combining accent.
+    without spaces. "480" does not stand alone in "3,480.50", nor "e" before a combining accent,
+    "C" in "C#", "Notepad" in "Notepad++", or a flag that is made of the halves of two.
     """
     before = text[start - 1] if start else " "
     after = text[end] if end < len(text) else " "
@@ -43,9 +48,9 @@ def stands_alone(text: str, start: int, end: int) -> bool:
                 return True
             if (before.isalnum() and first.isalnum()) or (after.isalnum() and last.isalnum()):
                 return False
-            if before not in _MARKS and after not in _MARKS:
+            if before not in _MARKS and after not in _AFTER:
                 return True
-            return not (_inside_number(text, start - 1) or _inside_number(text, end))
+            return not _goes_on(text, start, end)
     return _stands_alone(text, start, end)
 
 
@@ -60,7 +65,9 @@ def _stands_alone(text: str, start: int, end: int) -> bool:
         return False
     if right < len(text) and _inside_word(text[end - 1], text[right]):
         return False
-    return not (_inside_number(text, start - 1) or _inside_number(text, end))
+    if _inside_flag(text, start) or _inside_flag(text, end):
+        return False
+    return not _goes_on(text, start, end)
 
 
 @lru_cache(maxsize=4096)
@@ -95,6 +102,26 @@ def _inside_word(before: str, after: str) -> bool:
     return bool(left and right) and (left, right) != ("L", "N")
 
 
+def _goes_on(text: str, start: int, end: int) -> bool:
+    """Whether marks around a place make it a part of a number or of a name."""
+    return (
+        _inside_number(text, start - 1)
+        or _inside_number(text, end)
+        or _inside_name(text, end)
+        or (
+            text[start - 1 : start] == "."
+            and text[start].isdecimal()
+            and _is_point(text, start - 1)
+        )
+    )
+
+
+def _is_point(text: str, at: int) -> bool:
+    """Whether the point at `at` begins a number, as in ".5": not after a letter or a point."""
+    earlier = text[at - 1] if at else " "
+    return not (earlier.isalnum() or earlier == ".")
+
+
 def _inside_number(text: str, at: int) -> bool:
     """Whether the separator at `at` has digits on both sides."""
     return (
@@ -103,6 +130,34 @@ def _inside_number(text: str, at: int) -> bool:
         and text[at - 1].isdecimal()
         and text[at + 1].isdecimal()
     )
+
+
+def _inside_name(text: str, at: int) -> bool:
+    """Whether "#" or "+" at `at` ends a name that begins before it: C#, C++, A+, Notepad++."""
+    mark = text[at : at + 1]
+    if not mark or mark not in "#+":
+        return False
+    letter = at - 1
+    if mark == "+" and letter > 0 and text[letter] == "+":
+        letter -= 1  # the second plus sign
+        return text[letter].isalpha() and not text[at + 1 : at + 2].isalnum()
+    if not text[letter].isalpha():
+        return False
+    alone = letter == 0 or not text[letter - 1].isalnum()
+    if mark == "#":
+        return alone and not text[at + 1 : at + 2].isalnum()
+    match = _PLUS_NAME.match(text, at)
+    return match is not None and (alone or match.end() - at == 2)
+
+
+def _inside_flag(text: str, at: int) -> bool:
+    """Whether a place lies between the two letters that make one flag."""
+    if not (0 < at < len(text) and _FLAG_LETTER.match(text[at])):
+        return False
+    before, least = at, max(0, at - _MOST_FLAGS)
+    while before > least and _FLAG_LETTER.match(text[before - 1]):
+        before -= 1
+    return (at - before) % 2 == 1
 
 
 def _skip(text: str, at: int) -> int:

@@ -70,6 +70,9 @@ TEXTS = st.lists(PIECES, max_size=30).map("".join) | st.text(max_size=30)
         ("wait\u2026", "wait..."),
         ("don\u00b4t", "don't"),
         ("1\u20442", "1/2"),
+        ("\u0130stanbul", "istanbul"),
+        ("\u0130stanbul", "Istanbul"),
+        ("I\u0307stanbul", "istanbul"),
     ],
 )
 def test_presentation_folds_away(one: str, other: str) -> None:

@@ -1,0 +1,102 @@
+"""Whether a string that is a number or an amount is all of what its place says.
+
+Neighbours: `source` asks here for strings that it has found; `signs` and `surroundings` read what
+stands around the digits, as they do for numbers. "48.00" is doubtful in "-48.00", "$48" in "$48
+million", and "5" is not in ".5". Digits linked to others (a date, an identifier) are not looked at:
+a string may be a part of those.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+from typing import Final
+
+from extractkit.grounding.amounts import amount_of
+from extractkit.grounding.numbers import NumberReading
+from extractkit.grounding.signs import Signed, signs
+from extractkit.grounding.surroundings import After, goes_on, is_bare, look_after, look_left
+from extractkit.grounding.tokens import OVER_SPACE
+
+__all__ = ["is_quantity", "quoted"]
+
+_NOTHING: Final = Decimal(0)
+_LONGEST: Final = 40
+_NUMBER: Final = re.compile(r"\d[\d.,'\u2019\u00a0\u202f\u2009 ]*\Z")
+_SCALE_WORD: Final = re.compile(r"(?<=[\d ])[^\W\d_]+\Z")
+_SPACED: Final = re.compile(r"(?<!\d)(?<!\d[.,])\d{1,3}(?: \d{3})+(?!\d)(?:[.,]\d+)?")
+_REACH: Final = 24
+_SIGN: Final = "the minus sign there is no part of it"
+_MORE: Final = "the number goes on behind it"
+_LETTER: Final = "the letter behind it may be a scale or a unit"
+
+
+def is_quantity(value: str) -> bool:
+    """Return whether a string is one number or one amount, with or without its sign."""
+    if not value or len(value) > _LONGEST:
+        return False
+    if value[0].isalpha() and not value[-1].isdecimal():
+        return False
+    core = value.lstrip("-+\u2212\u2013 ")
+    if _NUMBER.match(core) or amount_of(core):
+        return True
+    without = _SCALE_WORD.sub("", core).rstrip()
+    return without != core and amount_of(without) is not None
+
+
+def quoted(text: str, spans: Iterable[tuple[int, int]]) -> Iterator[NumberReading]:
+    """Yield the places of a quantity again, each with its unit and its doubt, if it is one.
+
+    Args:
+        text: The source.
+        spans: Where the quantity stands. The values of what is yielded say nothing.
+    """
+    for start, end in spans:
+        spaced = _space_doubt(text, start, end)
+        in_words = not any(map(str.isdecimal, text[start:end]))
+        if in_words or (not spaced and is_bare(text, start, end)):
+            yield NumberReading(_NOTHING, start, end)
+        elif place := _place(text, start, end, spaced):
+            yield place
+
+
+def _place(text: str, start: int, end: int, spaced: str) -> NumberReading | None:
+    first, last = start, end
+    while not text[first].isdecimal():
+        first += 1
+    while not text[last - 1].isdecimal():
+        last -= 1
+    before = look_left(text, first)
+    after = After(end=last, digits=last)
+    if last == end:
+        behind = look_after(text, end, currency=before.currency)
+        after = behind or after
+    if (before.point and start == first) or (after.power and not after.unit):
+        return None  # "5" in ".5", "1.5" in "1.5e3"
+    more = _LETTER if after.either and after.unit.isupper() else spaced
+    if last == end and goes_on(text, end):
+        more = _MORE
+    doubt = _sign_doubt(signs(text, before, after, after.end), start, end) or more
+    return NumberReading(_NOTHING, start, end, "" if after.either else after.unit, doubt)
+
+
+def _sign_doubt(readings: Sequence[Signed], start: int, end: int) -> str:
+    """Return why a string may be less than its number; "" where it has the sign itself."""
+    minus = [each for each in readings if each.negative]
+    if not minus or (start <= minus[0].start and minus[0].end <= end):
+        return ""
+    return next((each.doubt for each in readings if not each.negative), _SIGN)
+
+
+def _space_doubt(text: str, start: int, end: int) -> str:
+    """Return the doubt about digits to which others may belong behind a space."""
+    left = text[start - 1 : start] == " " and start > 1 and text[start - 2].isdecimal()
+    right = text[end : end + 1] == " " and text[end + 1 : end + 2].isdecimal()
+    if not (left or right):
+        return ""
+    around = _SPACED.finditer(text, max(0, start - _REACH), min(len(text), end + _REACH))
+    across = any(
+        match.start() < start < match.end() or match.start() < end < match.end() for match in around
+    )
+    return OVER_SPACE if across else ""
