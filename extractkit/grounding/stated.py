@@ -21,6 +21,7 @@ from extractkit.grounding.normalize import fold
 from extractkit.grounding.numbers import NumberIndex
 from extractkit.grounding.source import Source
 from extractkit.grounding.spelled import SpelledIndex
+from extractkit.grounding.surroundings import look_left
 from extractkit.grounding.times import TimeIndex
 from extractkit.grounding.words import is_letter, stands_alone
 from extractkit.paths import JsonValue
@@ -94,7 +95,10 @@ def _chunks(text: str) -> tuple[str, ...]:
     cuts = [
         at
         for at in edges
-        if at not in seams and stands_alone(text, 0, at) and stands_alone(text, at, len(text))
+        if at not in seams
+        and stands_alone(text, 0, at)
+        and stands_alone(text, at, len(text))
+        and not (text[at].isdecimal() and look_left(text, at).point)  # the 5 of .5
     ]
     return tuple(text[start:end] for start, end in pairwise((0, *cuts, len(text))))
 

@@ -105,7 +105,7 @@ class ClaimReader:
                     dropped.append(at)
                     continue
                 if keys_claim and isinstance(key, str):
-                    add((at, key, "key", spot.mark))
+                    add((at, key, "key", known.key_mark))
                 leaf = spot.leaves.get(value.__class__)
                 if leaf is None:
                     inner = _parts(value)

@@ -147,7 +147,7 @@ class _Containers(_Scalars):
         if names is None:
             return described
         mark = f"{PREFIX}mark"
-        said = described.get("propertyNames", {})
+        said = self.generate_inner(schema["keys_schema"])  # Pydantic keeps that of texts only
         marked = {mark: said[mark]} if mark in said else {}
         return {**described, f"{PREFIX}names": {**names, **marked}}
 

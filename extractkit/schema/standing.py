@@ -33,9 +33,13 @@ Leaf: TypeAlias = tuple[ClaimKind, Mark | None]
 Child: TypeAlias = "tuple[str, Spot, bool]"
 """Last token of the pointer with its slash, place, whether a type leaves it out."""
 
+_Settled: TypeAlias = tuple[tuple[Node, ...], Mark | None, bool, bool]
+"""What speaks of a value in the end, its mark, whether the mark is its own, whether a decimal."""
+
 _FORMATS: Final[dict[str, ClaimKind]] = {
     "date": "date",
     "date-time": "datetime",
+    "duration": "exempt",  # a span of time is read out of no text
     "time": "time",
 }
 _MOST_KEPT: Final = 10_000
@@ -56,9 +60,9 @@ class Plan:
     def __init__(self, tree: SchemaTree) -> None:
         self.tree = tree
         self._spots: dict[tuple[tuple[Node, ...], Mark | None], Spot] = {}
-        self._known: dict[tuple[tuple[Node, ...], Mark | None, bool], Known] = {}
+        self._known: dict[_Settled, Known] = {}
         self.root = self.spot((tree.root,), None)
-        self.top = Known(self, (), None, decimal=False)
+        self.top = Known(self, ((), None, False, False))
         self.top.children[""] = "", self.root, False
 
     def spot(self, nodes: tuple[Node, ...], mark: Mark | None) -> Spot:
@@ -70,13 +74,13 @@ class Plan:
                 self._spots[nodes, mark] = found
         return found
 
-    def known(self, nodes: tuple[Node, ...], mark: Mark | None, *, decimal: bool) -> Known:
-        """Return what `nodes`, with neither unions nor references among them, say of a value."""
-        found = self._known.get((nodes, mark, decimal))
+    def known(self, settled: _Settled) -> Known:
+        """Return what nodes, with neither unions nor references among them, say of a value."""
+        found = self._known.get(settled)
         if found is None:
-            found = Known(self, nodes, mark, decimal=decimal)
+            found = Known(self, settled)
             if len(self._known) < _MOST_KEPT:
-                self._known[nodes, mark, decimal] = found
+                self._known[settled] = found
         return found
 
 
@@ -114,12 +118,13 @@ class Spot:
     def _settle(self, value: JsonValue) -> Known:
         """Follow references, parts and branches; a mark further in replaces one further out."""
         settled: list[Node] = []
-        mark, decimal, by_type = self.mark, False, True
+        mark, own, decimal, by_type = self.mark, False, False, True
         pending = list(reversed(self._nodes))
         tree = self._plan.tree
         while pending:
             node = pending.pop()
             mark = node.mark or mark
+            own = own or node.mark is not None
             if isinstance(node, RefNode):
                 pending.append(tree.definitions[node.name])
             elif isinstance(node, AllOfNode):
@@ -132,7 +137,7 @@ class Spot:
                     pending.append(branch)
             else:
                 settled.append(node)
-        known = self._plan.known(tuple(settled), mark, decimal=decimal)
+        known = self._plan.known((tuple(settled), mark, own, decimal))
         if by_type:
             self._by_type[value.__class__] = known
         return known
@@ -152,8 +157,10 @@ class Known:
     Attributes:
         nodes: They; none is a union, a reference or an allOf.
         mark: The user's mark on it or on the nearest container that has one.
+        own: The mark is its own.
         decimal: It is a decimal number in one of its spellings.
-        keys_claim: The keys of such an object are invented text, and claim too.
+        keys_claim: The keys of such an object are invented text, or marked, and claim too.
+        key_mark: The mark that holds for its keys.
         children: Those of its parts of which it is known already what is said of them.
     """
 
@@ -165,22 +172,24 @@ class Known:
         "_plan",
         "children",
         "decimal",
+        "key_mark",
         "keys_claim",
         "mark",
         "nodes",
+        "own",
     )
 
-    def __init__(
-        self, plan: Plan, nodes: tuple[Node, ...], mark: Mark | None, *, decimal: bool
-    ) -> None:
+    def __init__(self, plan: Plan, settled: _Settled) -> None:
         self._plan = plan
-        self.nodes = nodes
-        self.mark = mark
-        self.decimal = decimal
+        self.nodes, self.mark, self.own, self.decimal = settled
+        nodes = self.nodes
         self.children: dict[str | int, Child] = {}
         self._items: dict[int, Spot] = {}
         self._named: frozenset[str] | None = None
-        self.keys_claim = self._do_keys_claim()
+        names = [each.names for each in nodes if isinstance(each, ObjectNode) and each.names]
+        marks = [mark for each in names if (mark := each.mark or plan.tree.resolve(each).mark)]
+        self.key_mark = marks[0] if marks else self.mark
+        self.keys_claim = self._do_keys_claim(is_marked=bool(marks))
         own = [len(node.prefix) for node in nodes if isinstance(node, ArrayNode)]
         self._last_item = max(own, default=0)  # from there on, all items are alike
         self._dropped_items = _drops(nodes, 0)
@@ -207,13 +216,19 @@ class Known:
         nodes = tuple(found for node in self.nodes if (found := below(node, key)) is not None)
         return self._plan.spot(nodes, self.mark)
 
-    def _do_keys_claim(self) -> bool:
-        """Whether these are maps whose keys are free text, and nothing exempts them."""
+    def _do_keys_claim(self, *, is_marked: bool) -> bool:
+        """Whether these are maps whose keys are free text or marked, and nothing exempts them.
+
+        Args:
+            is_marked: The keys have a mark of their own; then those of a choice claim, too.
+        """
         maps = [node for node in self.nodes if isinstance(node, ObjectNode)]
-        if not maps or self.mark in (Mark.INFERRED, Mark.REASONING):
+        if not maps or self.key_mark in (Mark.INFERRED, Mark.REASONING):
             return False
         tree = self._plan.tree
-        return not any(node.properties or _is_finite(node.names, tree) for node in maps)
+        return not any(
+            node.properties or (not is_marked and _is_finite(node.names, tree)) for node in maps
+        )
 
 
 def _is_finite(names: Node | None, tree: SchemaTree) -> bool:
@@ -247,6 +262,8 @@ def _kind(value: JsonValue, known: Known) -> ClaimKind:
     choices = [node for node in known.nodes if isinstance(node, ChoiceNode)]
     if any(node.unknown for node in choices) or (choices and known.mark is None):
         return "exempt"
+    if choices and not known.own and all(len(node.values) == 1 for node in choices):
+        return "exempt"  # a tag below a marked container is a part of the form
     if isinstance(value, int | float) or known.decimal:
         return "number"
     for node in known.nodes:

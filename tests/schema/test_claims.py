@@ -102,7 +102,7 @@ def test_a_mark_holds_for_everything_below_until_another_one() -> None:
 
     class Outer(BaseModel):
         inner: Inferred[Inner]
-        rows: Grounded[list[Literal["x"]]]
+        rows: Grounded[list[Literal["x", "y"]]]
 
     document = {"inner": {"a": "1", "b": "2"}, "rows": ["x"]}
     claims = {claim.pointer: claim for claim in compile_schema(Outer).claims(document)}
@@ -133,7 +133,9 @@ def test_what_stands_in_no_text_is_exempt_even_where_marked(value: Any) -> None:
         (Any, "free", "text"),
         (Any, 1.5, "number"),
         (tuple[datetime.date, int], ["2024-01-02", 1], "date"),
-        (datetime.timedelta, "P1D", "text"),
+        (datetime.timedelta, "P1D", "exempt"),
+        (Grounded[datetime.timedelta], "P1D", "exempt"),
+        ({"type": "string", "format": "duration"}, "P1D", "exempt"),
         (int, "not a number", "text"),
         ({"enum": [1, "a"]}, 1, "exempt"),
         ({"const": "a", "x-extractkit-mark": "grounded"}, "a", "text"),
@@ -218,6 +220,43 @@ def test_keys_of_open_maps_are_claims_before_their_values() -> None:
     ]
     assert [claim.mark for claim in claims if claim.kind == "key"][-1] is Mark.VERBATIM
     assert keys(Any, {"a": 1}) == []
+
+
+@pytest.mark.parametrize(
+    ("target", "mark"),
+    [
+        (dict[Verbatim[str], int], Mark.VERBATIM),
+        (dict[Grounded[Literal["k", "l"]], int], Mark.GROUNDED),
+        (dict[Grounded[int], int], Mark.GROUNDED),
+        (dict[Grounded[datetime.date], int], Mark.GROUNDED),
+        (dict[Grounded[Annotated[str, Field(max_length=9)]], int], Mark.GROUNDED),
+        (Inferred[dict[Verbatim[str], int]], Mark.VERBATIM),
+        (Verbatim[dict[Grounded[str], Inferred[int]]], Mark.GROUNDED),
+        (dict[str, int], None),
+        (dict[Inferred[str], int], "exempt"),
+        (Verbatim[dict[Inferred[str], int]], "exempt"),
+        (dict[Literal["k", "l"], int], "exempt"),
+        (Verbatim[dict[Literal["k", "l"], int]], "exempt"),
+    ],
+)
+def test_a_mark_on_the_keys_of_a_map_holds_for_them_alone(target: Any, mark: Any) -> None:
+    claims = compile_schema(target).claims({"k": 1})
+    marks = [claim.mark for claim in claims if claim.kind == "key"]
+    assert marks == ([] if mark == "exempt" else [mark])
+    assert claims[-1].value == 1
+
+
+def test_a_tag_below_a_marked_container_claims_nothing() -> None:
+    class Oak(BaseModel):
+        kind: Literal["oak"]
+        way: Literal["cash", "card"]
+        said: Grounded[Literal["tree"]]
+
+    document = {"kind": "oak", "way": "card", "said": "tree"}
+    assert kinds(Grounded[Oak], document) == {"/kind": "exempt", "/way": "text", "/said": "text"}
+    assert kinds(Grounded[list[Literal["oak"]]], ["oak"]) == {"/0": "exempt"}
+    assert kinds(Grounded[Literal["oak"]], "oak") == {"": "text"}
+    assert kinds(Grounded[Literal["oak"] | None], "oak") == {"": "text"}
 
 
 class Open(BaseModel):
