@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from extractkit import grounding as source
-from extractkit.checks._asking import findings_of, is_async
+from extractkit.checks._asking import ask, is_async
 from extractkit.checks._bounds import in_order, in_range
 from extractkit.checks._call import name_of
 from extractkit.checks._context import Check, CheckContext
@@ -128,9 +128,11 @@ def run(
     reading = compiled.read(document) if conforms or target.is_typed else None
     if reading is not None and not typed.built:
         findings += [dropped(pointer) for pointer in reading.dropped]
+    value = typed.value
     if checks and conforms and typed.built:
-        context = CheckContext(value=typed.value, document=document, text=text, compiled=compiled)
-        findings += [item for check in checks for item in findings_of(check, context)]
+        context = CheckContext(value=value, document=document, text=text, compiled=compiled)
+        said, value = ask(checks, context, target)
+        findings += said
     grounded: LevelCount | None = None
     evidence: Mapping[Pointer, Span] = {}
     if conforms and reading is not None and grounding.locate:
@@ -144,7 +146,7 @@ def run(
     built = typed.built and not _errors(findings, Validity.SCHEMA)  # a check may say it too
     levels = _levels(findings, target.validators, len(checks), len(leaves), grounded, built=built)
     return Outcome(
-        value=typed.value if built else None,
+        value=value if built else None,
         built=built,
         document=document,
         validity=_highest(levels, findings),

@@ -1,22 +1,27 @@
-"""What one check of the caller's says, with what is wrong with the check itself.
+"""What the caller's checks say, with what is wrong with a check itself.
 
 Nothing that a check does ends the extraction, but for an interrupt and a check that never comes
-back: it runs in the caller's own thread, and is not stopped.
+back: it runs in the caller's own thread, and is not stopped. Nothing that it does changes the
+answer either: it looks at a copy of the document, and a value that it changes is made anew.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Any, Final, cast
 
 from extractkit.checks._call import attempt, name_of, raised
 from extractkit.checks._context import Check, CheckContext
+from extractkit.checks._ready import ReadyCheck
+from extractkit.checks._target import Target
+from extractkit.paths import JsonValue, is_array, is_object
 from extractkit.results import Finding, Validity
 
-__all__ = ["findings_of", "is_async"]
+__all__ = ["ask", "is_async"]
 
 _MOST: Final = 1000
 
@@ -31,7 +36,60 @@ def is_async(check: Check) -> bool:
     return inspect.iscoroutinefunction(called) or inspect.isasyncgenfunction(called)
 
 
-def findings_of(check: Check, context: CheckContext) -> list[Finding]:
+def ask(
+    checks: Sequence[Check], context: CheckContext, target: Target
+) -> tuple[list[Finding], Any]:
+    """Return what `checks` say of an answer, and its value as it was before they saw it.
+
+    Args:
+        checks: Each sees the answer as it was judged, whatever those before it did.
+        context: The answer.
+        target: Makes a value that was changed anew.
+    """
+    findings: list[Finding] = []
+    for check in checks:
+        if isinstance(check, ReadyCheck):  # ours, and they only look
+            findings += _findings_of(check, context)
+            continue
+        shown = _copied(context.document)
+        value = context.value if target.is_typed else shown
+        before = target.write(value)
+        findings += _findings_of(check, replace(context, value=value, document=shown))
+        if shown != context.document:
+            findings.append(_changed(check, "document"))
+        if _is_changed(target, value, before):
+            again = target.validate(context.document, told=frozenset())
+            findings.append(_changed(check, "value", undone=again.built))
+            context = replace(context, value=again.value if again.built else value)
+    return findings, context.value
+
+
+def _copied(document: JsonValue) -> JsonValue:
+    if is_object(document):
+        return {key: _copied(part) for key, part in document.items()}
+    return [_copied(part) for part in document] if is_array(document) else document
+
+
+def _is_changed(target: Target, value: Any, before: bytes | Exception) -> bool:
+    """Return whether a value is written in another way than before."""
+    if isinstance(before, Exception):
+        return False
+    after = target.write(value)
+    # A serialiser of the user's may write each time something else.
+    return after != before and (isinstance(after, Exception) or after == target.write(value))
+
+
+def _changed(check: Check, what: str, *, undone: bool = True) -> Finding:
+    end = (
+        "the change was undone" if undone else "the value cannot be made again and is as it left it"
+    )
+    return _wrong(
+        f"the check {name_of(check)} changed context.{what}; a check only looks: {end}",
+        "check_changed_answer",
+    )
+
+
+def _findings_of(check: Check, context: CheckContext) -> list[Finding]:
     """Return what `check` says of an answer; what it says before it raises is kept."""
     findings: list[Finding] = []
 

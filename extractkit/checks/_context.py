@@ -15,7 +15,7 @@ __all__ = ["Check", "CheckContext"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckContext:
-    """What a check may look at; it must not change any of it.
+    """What a check may look at; what it changes is undone and told as `check_changed_answer`.
 
     Attributes:
         value: The typed value; the document itself for a JSON Schema target.

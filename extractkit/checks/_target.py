@@ -43,6 +43,10 @@ class Target:
             return Typed(value=document, built=True)
         return validate(self._adapter, document, told=told)
 
+    def write(self, value: Any) -> bytes | Exception:
+        """Return a value as JSON, or why it cannot be written; nothing for a JSON Schema target."""
+        return b"" if self._keeper is None else self._keeper.write(value)
+
     def compare(self, typed: Typed, document: JsonValue) -> list[Finding]:
         """Return what of `document` is not in the value of `typed` as it stands there."""
         if self._keeper is None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
+from pydantic import AfterValidator, BaseModel, PlainSerializer, PrivateAttr
 
 from extractkit import extract
-from extractkit.checks import CheckContext, in_range, require_fit
+from extractkit.checks import CheckContext, Outcome, in_range, require_fit
 from extractkit.errors import UsageError
 from extractkit.results import LevelCount, Validity
 from extractkit.schema import compile_schema
@@ -95,6 +97,118 @@ def test_a_check_that_ends_the_program_ends_it() -> None:
 
     with pytest.raises(SystemExit):
         check(GOOD, checks=[leave])
+
+
+# --- checks that change what they look at ---------------------------------------------------------
+
+
+class Box(BaseModel):
+    label: str
+    sizes: list[int]
+    note: str | None = None
+    _seen: int = PrivateAttr(default=0)
+
+
+BOX = {"label": "A", "sizes": [1, 2]}
+
+
+def _changed(target: Any, change: Callable[[CheckContext], object]) -> tuple[Outcome, list[Any]]:
+    """What came of a check that changes, and what the check after it saw."""
+    seen: list[Any] = []
+
+    def meddle(context: CheckContext) -> None:
+        change(context)
+
+    def look(context: CheckContext) -> None:
+        seen.append((copy.deepcopy(context.value), copy.deepcopy(context.document)))
+
+    return check(copy.deepcopy(BOX), target, checks=[meddle, look], text="A 1 2"), seen
+
+
+def test_a_change_of_the_document_is_undone_and_told() -> None:
+    outcome, seen = _changed(Box, lambda context: context.document["sizes"].append(3))
+    (finding,) = outcome.findings
+    assert (finding.code, finding.severity) == ("check_changed_answer", "error")
+    assert "meddle changed context.document; a check only looks" in finding.message
+    assert outcome.document == BOX
+    assert seen == [(Box(**BOX), BOX)]
+    assert outcome.validity is Validity.SCHEMA
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda value: setattr(value, "label", "B"),
+        lambda value: setattr(value, "note", None),  # now it counts as set
+        lambda value: value.sizes.append(3),
+        lambda value: setattr(value, "sizes", object()),
+    ],
+)
+def test_a_change_of_the_value_is_undone_and_told(change: Callable[[Any], object]) -> None:
+    outcome, seen = _changed(Box, lambda context: change(context.value))
+    (finding,) = outcome.findings
+    assert finding.code == "check_changed_answer"
+    assert "meddle changed context.value; a check only looks: the change was" in finding.message
+    assert outcome.value == Box(**BOX)
+    assert seen == [(Box(**BOX), BOX)]
+    assert outcome.levels[Validity.CONSISTENT] == LevelCount(checked=2, failed=1)
+
+
+def test_of_a_json_schema_the_document_is_the_value_and_one_change_is_one_finding() -> None:
+    outcome, seen = _changed({"type": "object"}, lambda context: context.value.clear())
+    assert [item.code for item in outcome.findings if item.level < 4] == ["check_changed_answer"]
+    assert outcome.value == outcome.document == BOX
+    assert seen == [(BOX, BOX)]
+
+
+def test_what_only_a_private_attribute_shows_is_no_change() -> None:
+    outcome, _ = _changed(Box, lambda context: setattr(context.value, "_seen", 1))
+    assert outcome.findings == ()
+
+
+class Counter:
+    """Each time it is written as something else, or not at all."""
+
+    def __init__(self, *, fails: bool = False) -> None:
+        self.count = 0
+        self.fails = fails
+
+    def __call__(self, value: str) -> str:
+        self.count += 1
+        if self.fails:
+            raise ValueError("not today")
+        return f"{value}{self.count}"
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_value_that_is_never_written_alike_is_not_called_changed(fails: bool) -> None:
+    class Odd(BaseModel):
+        label: Annotated[str, PlainSerializer(Counter(fails=fails))]
+
+    outcome = check({"label": "A"}, Odd, checks=[lambda _: None], text="A")
+    assert outcome.findings == ()
+    assert outcome.value.label == "A"
+
+
+def test_a_value_that_cannot_be_made_again_is_left_and_told() -> None:
+    made: list[str] = []
+
+    def once(value: str) -> str:
+        made.append(value)
+        if len(made) > 1:
+            raise ValueError("only once")
+        return value
+
+    class Once(BaseModel):
+        label: Annotated[str, AfterValidator(once)]
+
+    outcome = check(
+        {"label": "A"}, Once, checks=[lambda context: setattr(context.value, "label", "B")]
+    )
+    (finding,) = [item for item in outcome.findings if item.level < 4]
+    assert finding.code == "check_changed_answer"
+    assert finding.message.endswith("the value cannot be made again and is as it left it")
+    assert (outcome.value.label, outcome.validity) == ("B", Validity.SCHEMA)
 
 
 # --- async ---------------------------------------------------------------------------------------

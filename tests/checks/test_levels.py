@@ -189,7 +189,8 @@ def test_a_check_sees_value_document_text_and_target() -> None:
     outcome = check(GOOD, checks=[look])
     (context,) = seen
     assert context.value is outcome.value
-    assert context.document is GOOD
+    assert context.document == GOOD
+    assert context.document is not outcome.document  # a copy: it cannot be changed
     assert context.text is TEXT
     assert context.compiled is compile_schema(Order)
     assert outcome.levels[Validity.CONSISTENT].checked == 3
