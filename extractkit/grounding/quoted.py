@@ -36,8 +36,8 @@ def is_quantity(value: str) -> bool:
     """Return whether a string is one number or one amount, with or without its sign."""
     if not value or len(value) > _LONGEST:
         return False
-    if value[0].isalpha() and not value[-1].isdecimal():
-        return False
+    if value[0].isalpha() and (value[:4].isalpha() or not value[-1].isdecimal()):
+        return False  # only a currency may stand before digits
     core = value.lstrip("-+\u2212\u2013 ")
     if _NUMBER.match(core) or amount_of(core):
         return True

@@ -97,7 +97,8 @@ _CURRENCY_AFTER = re.compile(rf"[{_GAPS}]?{_CURRENCY}(?![^\W_])", re.IGNORECASE)
 _REACH = 8
 # No percent sign or scale word is longer.
 _AHEAD = 16
-_BARE_BEFORE = re.compile(r"[^-+(\u0080-\U0010ffff]*+(?<![\w.,/:^])(?<!minus )\Z", re.IGNORECASE)
+# Not all of it in any case: then letters would match signs beyond ASCII that are one with them.
+_BARE_BEFORE = re.compile(r"(?!(?s:.?.?.?)(?i:minus) )[^-+(\u0080-\U0010ffff]*+(?<![\w.,/:^])\Z")
 _BARE_AFTER = re.compile(
     rf"\Z|[.,](?!\Z)|[^\w .,%/:^\-\u0080-\U0010ffff]"
     rf"| (?![%\uff05\u2030{FRACTIONS}]|per[{_GAPS}]?cent|pct|[cd]r\b|{'|'.join(sorted(_SCALES))})",
