@@ -7,6 +7,7 @@ level GROUNDED. This room never changes a value and never calls a model.
     phrases     every string; normalize: folding, with the way back to the source's characters
     words       where a match may begin and end
     numbers     every number by value; surroundings: signs, currencies, percent, scales, units
+    alike, readings       numbers that stand by themselves; what others are worth
     dates       every date with its readings; times, moments: times of day, both together
     forms       strings that the text has in another form only
     wording, boundaries   other punctuation, names in the other order
@@ -24,10 +25,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Protocol
 
 from extractkit.fields import Mark
-from extractkit.grounding.align import Place
+from extractkit.grounding.align import Place, Places
 from extractkit.grounding.evidence import Evidence
 from extractkit.grounding.moments import Miss
 from extractkit.grounding.shared import shared_places
@@ -46,6 +48,7 @@ __all__ = [
 ]
 
 _DEFAULTS = Grounding()
+_IS_DOUBTFUL = attrgetter("is_doubtful")
 _SHOWN = 60
 _SHORT = 16_384  # a longer text has places without number, which nothing should hold
 
@@ -139,14 +142,28 @@ def locate_rows(
     """
     pointers, places, misses, exempt = Source(text, options).find_all(rows)
     evidence = Evidence(pointers, places, text)
-    at_once = len(text) > _SHORT or any(each.is_doubtful for each in places)
-    doubtful = evidence.doubtful() if at_once else {}
+    doubtful: Mapping[Pointer, Place] = {}
+    if len(text) > _SHORT:
+        doubtful = evidence.doubtful()
+    elif any(map(_IS_DOUBTFUL, places)):
+        doubtful = _doubtful(pointers, places) or evidence.doubtful()
     findings = _findings(rows, misses, doubtful, text) if misses or doubtful else ()
     return GroundingReport(
         evidence=evidence,
         findings=(*findings, *shared_places(pointers, places, text)),
         count=LevelCount(checked=len(rows) - exempt, exempt=exempt, failed=len(misses)),
     )
+
+
+def _doubtful(pointers: Sequence[Pointer], places: Sequence[Places]) -> dict[Pointer, Place]:
+    """Return the doubtful places where each is the only one; none where one must be chosen."""
+    found: dict[Pointer, Place] = {}
+    for pointer, each in zip(pointers, places, strict=True):
+        if each.is_doubtful and each.best is not None:
+            if len(each.best) > 1:
+                return {}
+            found[pointer] = each.best[0]
+    return found
 
 
 def _findings(

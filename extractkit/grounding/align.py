@@ -54,6 +54,7 @@ class Places:
         best: These themselves; None where all are of that grade and without a doubt.
         count: How many there are, the best and others.
         head: Where the first of them starts.
+        is_doubtful: Whether there is a doubt about each of them.
     """
 
     __slots__ = (
@@ -65,6 +66,7 @@ class Places:
         "count",
         "grade",
         "head",
+        "is_doubtful",
         "starts",
     )
 
@@ -86,6 +88,7 @@ class Places:
         """
         self.starts, self._ends, self.grade = starts, ends, grade
         self.best: Sequence[Place] | None = None
+        self.is_doubtful = False
         self._are_apart: bool | None = None
         self._found: Sequence[Place] = ()
         self._beside = beside
@@ -96,13 +99,17 @@ class Places:
             self.head = min(self.head, beside[0][0])
 
     @classmethod
-    def of(cls, found: Sequence[Place]) -> Places:
-        """Return these places, at least one."""
+    def of(cls, found: Sequence[Place], *, beside: Sequence[tuple[int, int]] = ()) -> Places:
+        """Return these places, at least one; `beside` others only if none of these is doubtful."""
         best = found
         if len(found) > 1:
             best = [place for place in found if not place[3]] or found
-        made = cls([place[0] for place in best], [place[1] for place in best], best[0][2])
+        starts, ends = [place[0] for place in best], [place[1] for place in best]
+        made = cls(starts, ends, best[0][2], beside=beside)
         made.best = best
+        made.is_doubtful = best[0][3] != ""
+        if beside:
+            return made
         made._found = found
         made.count = len(found)
         made.head = found[0][0]
@@ -116,11 +123,6 @@ class Places:
             length = ends
             ends = self._ends = [start + length for start in self.starts]
         return ends
-
-    @property
-    def is_doubtful(self) -> bool:
-        """Whether there is a doubt about each of them."""
-        return self.best is not None and self.best[0][3] != ""
 
     @property
     def spans(self) -> tuple[tuple[int, int], ...]:

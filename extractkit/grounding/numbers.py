@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from operator import itemgetter
-from typing import Any, Literal, NamedTuple, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
+from extractkit.grounding.alike import AlikeTokens, Forms
+from extractkit.grounding.readings import NumberReading, combine
 from extractkit.grounding.separators import (
     digit_readings,
     digits_of,
@@ -21,17 +22,15 @@ from extractkit.grounding.separators import (
     to_ascii,
     zero_doubt,
 )
-from extractkit.grounding.signs import signs
 from extractkit.grounding.surroundings import (
     After,
     Before,
-    Edges,
     chain_doubt,
     is_in_chain,
     look_after,
     look_before,
 )
-from extractkit.grounding.tokens import IN_LIST, OVER_SPACE, Filed, Tokens, is_token
+from extractkit.grounding.tokens import IN_LIST, OVER_SPACE, Filed, is_token
 from extractkit.paths import JsonValue
 
 __all__ = ["NumberIndex", "NumberReading", "number_of"]
@@ -46,27 +45,6 @@ _new: Any = cast("Any", tuple).__new__  # the constructor of a named tuple takes
 _Token: TypeAlias = tuple[int, int, str]
 """Start, end, and the doubt that comes with how it was cut out."""
 
-_Bare: TypeAlias = tuple[list[int], Sequence[tuple[int, int]]]
-
-
-class NumberReading(NamedTuple):
-    """One way to read a number token.
-
-    Attributes:
-        value: What it is worth, exactly.
-        start: First character, its sign included.
-        end: One past the last character, percent sign and scale word included.
-        unit: "" where the value is plain; "%" or "\u2030" where it counts those; the scale word
-            where it is the number before that word.
-        doubt: The other way to read it, as a sentence; "" where there is none.
-    """
-
-    value: Decimal
-    start: int
-    end: int
-    unit: str = ""
-    doubt: str = ""
-
 
 def number_of(value: JsonValue) -> Decimal | None:
     """Return the exact value of a JSON number or of a decimal written as a string, else None.
@@ -74,19 +52,15 @@ def number_of(value: JsonValue) -> Decimal | None:
     A float is worth what its shortest decimal form says. Booleans, NaN, infinities and other
     strings have no value here.
     """
-    if isinstance(value, bool):
+    if isinstance(value, str):
+        return Decimal(value) if _PLAIN_NUMBER.match(value.strip()) else None
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return None
-    if isinstance(value, float):
-        value = repr(value)
-    elif isinstance(value, str) and not _PLAIN_NUMBER.match(value.strip()):
-        return None
-    if not isinstance(value, str | int | Decimal):
-        return None
-    number = Decimal(value)
+    number = Decimal(repr(value) if isinstance(value, float) else value)
     return number if number.is_finite() else None
 
 
-class NumberIndex:
+class NumberIndex(AlikeTokens):
     """The numbers of one text.
 
     Args:
@@ -95,14 +69,12 @@ class NumberIndex:
     """
 
     def __init__(self, text: str, *, decimal: Literal[".", ","] | None = None) -> None:
+        super().__init__(text)
         self._text = text
         self._decimal: Literal[".", ","] | None = decimal
-        self._tokens = Tokens(text)
-        self._beside: dict[str, list[NumberReading]] = {}
         self._found: dict[Decimal, tuple[NumberReading, ...]] = {}
         self._read: dict[_Token, list[NumberReading]] = {}
-        self._forms: dict[str, list[tuple[Decimal, str, str]]] = {}
-        self._edges = Edges()
+        self._forms: dict[str, Forms] = {}
 
     def find(self, value: Decimal) -> tuple[NumberReading, ...]:
         """Return the readings worth `value`, in the order of the text.
@@ -136,53 +108,6 @@ class NumberIndex:
     def _doubts(self, token: str, value: Decimal) -> list[str]:
         """Return the doubt of each reading of a bare token that is worth `value`."""
         return [own or zero for number, own, zero in self._forms_of(token) if number == value]
-
-    def find_bare(self, value: Decimal, spelled: str) -> _Bare | None:
-        """Return where all tokens start that are worth `value`, if they are all alike.
-
-        That is: each is written as `spelled`, has nothing around it and no doubt about it. The
-        spans of doubtful ones come beside; with any others there is None.
-        """
-        tokens = self._tokens
-        kin = tokens.kin.get(spelled)
-        if kin is None or tokens.spaced or tokens.cut:
-            return None
-        before_is_bare, after_is_bare = self._edges.before, self._edges.after
-        starts, betweens, numbers = tokens.starts, tokens.betweens, tokens.numbers[spelled]
-        bare = [
-            starts[number]
-            for number in numbers
-            if before_is_bare[betweens[number]] and after_is_bare[betweens[number + 1]]
-        ]
-        if not bare or len(bare) > _MOST_PLACES:
-            return None
-        # Only of three digits behind a point there may be a doubt.
-        if spelled[-4:-3] == "." and self._doubts(spelled, value) != [""]:
-            return None
-        if len(kin) == 1 and len(bare) == len(numbers):
-            return bare, ()
-        beside = self._read_beside(kin, value)
-        others = any(self._doubts(each, value) for each in kin if each != spelled)
-        if others or any(each.unit or not each.doubt for each in beside):
-            return None
-        return bare, sorted([(each.start, each.end) for each in beside])
-
-    def _read_beside(self, kin: Sequence[str], value: Decimal) -> list[NumberReading]:
-        """Return the readings worth `value` where something around the digits may belong to them.
-
-        Args:
-            kin: How the digits are written.
-            value: What they are worth together with what is around them.
-        """
-        found: list[NumberReading] = []
-        for token in kin:
-            readings = self._beside.get(token)
-            if readings is None:
-                filed = [self._tokens.filed(token, each) for each in self._tokens.numbers[token]]
-                beside = [self._readings(each) for each in filed if not self._is_bare(each)]
-                readings = self._beside[token] = [each for read in beside for each in read]
-            found += [each for each in readings if each[0] == value]
-        return found
 
     def _is_bare(self, filed: Filed) -> bool:
         """Return whether nothing around a token belongs to it, and nothing else may either."""
@@ -226,14 +151,19 @@ class NumberIndex:
             readings = self._read[key] = self._read_token(start, end, doubt, ends_there=ends_there)
         return readings
 
-    def _forms_of(self, token: str) -> list[tuple[Decimal, str, str]]:
+    def _forms_of(self, token: str) -> Forms:
         """Return what a token with nothing around it may be worth, and the doubts about it."""
         forms = self._forms.get(token)
         if forms is None:
-            forms = self._forms[token] = [
-                (Decimal(number), own, zero_doubt(number))
-                for number, own in digit_readings(to_ascii(token), self._decimal)
-            ]
+            read = to_ascii(token)
+            if read.isdecimal():
+                forms = [(Decimal(read), "", zero_doubt(read))]
+            else:
+                forms = [
+                    (Decimal(number), own, zero_doubt(number))
+                    for number, own in digit_readings(read, self._decimal)
+                ]
+            self._forms[token] = forms
         return forms
 
     def _read_token(
@@ -252,7 +182,7 @@ class NumberIndex:
         return [
             reading
             for number, own in digit_readings(digits, self._decimal)
-            for reading in _combine(
+            for reading in combine(
                 self._text,
                 f"0.{number}" if before.point else number,
                 own or doubt or zero_doubt(number),
@@ -287,28 +217,3 @@ class NumberIndex:
         at = bisect_right(spaced, (start, len(self._text))) - 1
         inside = at >= 0 and spaced[at][1] >= end and spaced[at] != (start, end)
         return OVER_SPACE if inside else ""
-
-
-def _combine(
-    text: str, number: str, doubt: str, before: Before, after: After
-) -> Iterator[NumberReading]:
-    """Yield what `number` is worth with its sign, scale and brackets, most likely first."""
-    for exponent, unit, own, stop in _scales(after):
-        worth = Decimal(f"{number}E{exponent}")
-        for negative, start, end, unsure in signs(text, before, after, stop):
-            value = worth.copy_negate() if negative else worth
-            yield NumberReading(value, start, end, unit, doubt or own or unsure)
-
-
-def _scales(after: After) -> tuple[tuple[int, str, str, int], ...]:
-    """Return (power of ten, unit, doubt, end) for each way to take what follows the digits."""
-    if after.unit in ("%", "\u2030"):
-        whole = -2 if after.unit == "%" else -3
-        return (0, after.unit, "", after.end), (whole, f"1/{after.unit}", "", after.end)
-    if after.either:
-        letter = f"{after.unit!r} may be a scale or a unit"
-        number = 0, "", letter if after.unit.isupper() else "", after.digits
-        return (after.power, "", letter, after.end), number
-    if after.unit:
-        return (after.power, "", "", after.end), (0, after.unit, "", after.end)
-    return ((after.power, "", "", after.end),)

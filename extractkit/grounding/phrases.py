@@ -42,6 +42,7 @@ class PhraseIndex:
 
     def __init__(self, text: str, *, skip_references: bool = False) -> None:
         self._text = text
+        self._is_ascii = text.isascii()
         self._skip_references = skip_references
 
     def find(self, needle: str) -> list[tuple[int, int]]:
@@ -69,7 +70,9 @@ class PhraseIndex:
         text = self._text
         if not (self._is_ascii and phrase.isascii()):
             return None
-        if len(text) > _MOST_PLACES and self._may_be_frequent(phrase):
+        # At most every second character begins a word.
+        few = 2 * _MOST_PLACES if phrase[0].isalnum() else _MOST_PLACES
+        if len(text) > few and self._may_be_frequent(phrase):
             return None
         search, length, inside = text.find, len(phrase), 0
         may_go_on = phrase[-1].isalnum()
@@ -143,10 +146,6 @@ class PhraseIndex:
         folded, last = self.folded.text, at + len(needle)
         theirs = folded[max(0, at - 1) : at + 1], folded[last - 1 : last + 1]
         return all(map(str.isascii, own)) and tuple(fold(each).text for each in own) == theirs
-
-    @cached_property
-    def _is_ascii(self) -> bool:
-        return self._text.isascii()
 
     @cached_property
     def _lowered(self) -> str:

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
+from operator import attrgetter, gt
 
 from extractkit.grounding.align import Places
 from extractkit.paths import Pointer, join, split
 from extractkit.results import Finding, Validity
 
 __all__ = ["shared_places"]
+
+_HEAD, _COUNT = attrgetter("head"), attrgetter("count")
 
 
 def shared_places(
@@ -28,8 +31,10 @@ def shared_places(
         text: What the offsets count in.
     """
     # Most values are claimed no more often than they stand there, whatever their columns.
-    firsts = Counter([each.head for each in places])
+    firsts = Counter(map(_HEAD, places))
     groups: defaultdict[tuple[Pointer, tuple[int, ...]], list[Places]] = defaultdict(list)
+    if not any(map(gt, map(firsts.__getitem__, map(_HEAD, places)), map(_COUNT, places))):
+        return
     for pointer, each in zip(pointers, places, strict=True):
         if firsts[each.head] > each.count and (column := _column(pointer)) != pointer:
             groups[column, each.all_starts].append(each)

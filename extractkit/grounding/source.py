@@ -16,15 +16,16 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from extractkit.errors import UsageError
 from extractkit.fields import Mark
-from extractkit.grounding.align import Place, Places
+from extractkit.grounding.align import Grade, Place, Places
 from extractkit.grounding.dates import DateIndex
 from extractkit.grounding.forms import Forms
 from extractkit.grounding.locales import convention
 from extractkit.grounding.moments import Miss, find_date, find_datetime, find_time, moment_of
 from extractkit.grounding.normalize import Folded, fold_phrase
-from extractkit.grounding.numbers import NumberIndex, NumberReading, number_of
+from extractkit.grounding.numbers import NumberIndex, number_of
 from extractkit.grounding.phrases import PhraseIndex
 from extractkit.grounding.quoted import is_quantity, quoted
+from extractkit.grounding.readings import NumberReading
 from extractkit.grounding.spelled import reader
 from extractkit.grounding.times import TimeIndex
 from extractkit.paths import JsonValue, Pointer, split
@@ -106,10 +107,10 @@ class Source:
         known = self._known
         for row in rows:
             pointer, value, kind, _ = row
-            made_of = value.__class__
             if kind == "exempt" or value is None:
                 exempt += 1
                 continue
+            made_of = value.__class__
             if made_of is str or made_of is int:
                 key: tuple[object, ...] = (kind, value)
             elif isinstance(value, _CONTAINERS):
@@ -134,17 +135,18 @@ class Source:
     def _find(self, value: JsonValue, kind: ClaimKind) -> Places | Miss | _InUnits:
         if kind == "text" and isinstance(value, str):
             return self._find_text(value)
-        if value.__class__ is int:
-            return self._find_number(Decimal(value))
+        if kind == "number" or value.__class__ is int:
+            number = number_of(value)
+            if number is not None:
+                return self._find_number(number)
         if kind == "key" and isinstance(value, str):
             return self._find_key(value)
         if isinstance(value, bool):
             return Miss(reason="cannot be looked up: true and false are never stated word for word")
-        if not isinstance(value, str) or kind == "number":
+        if not isinstance(value, str):
             number = number_of(value)
             if number is not None:
                 return self._find_number(number)
-        if not isinstance(value, str):
             return Miss(reason="is no finite number, so that no source can state it")
         if kind in ("date", "datetime", "time"):
             moment = moment_of(value, kind)
@@ -216,9 +218,10 @@ class Source:
 
     def _find_words(self, value: str) -> Places | Miss:
         wanted = value.strip()
-        as_is = self._phrases.find_as_is(wanted) if wanted else None
-        if as_is is not None:
-            return Places(as_is, len(wanted), "exact")
+        if wanted:
+            as_is = self._phrases.find_as_is(wanted)
+            if as_is is not None:
+                return Places(as_is, len(wanted), "exact")
         needle = fold_phrase(value)
         if not needle:
             return Miss(code="empty_string", reason="is empty, which states nothing; use null")
@@ -243,10 +246,9 @@ class Source:
 
     def _find_number(self, number: Decimal) -> Places | Miss | _InUnits:
         spelled = str(number)
-        bare = self._numbers.find_bare(number, spelled)
-        if bare is not None:
-            starts, doubtful = bare
-            return Places(starts, len(spelled), "exact", beside=doubtful)
+        alike = self._numbers.find_alike(number, spelled)
+        if alike is not None:
+            return _places_of(*alike, spelled)
         readings = self._numbers.find(number)
         if readings:
             if any(reading.unit for reading in readings):
@@ -286,6 +288,24 @@ class Source:
         if isinstance(moment, date):
             return find_date(self._text, self._dates, moment, spelled)
         return find_time(self._text, self._times, moment, spelled)
+
+
+def _places_of(
+    alike: Sequence[tuple[str, list[int]]], beside: Sequence[tuple[int, int]], spelled: str
+) -> Places:
+    """Return the places of tokens, all of which are worth what is `spelled`."""
+    if len(alike) == 1:
+        token, starts = alike[0]
+        return Places(starts, len(token), _grade(token, spelled), beside=beside)
+    found: list[Place] = []
+    for token, starts in alike:
+        grade, length = _grade(token, spelled), len(token)
+        found += [_new(Place, (start, start + length, grade, "", "")) for start in starts]
+    return Places.of(sorted(found), beside=beside)
+
+
+def _grade(written: str, spelled: str) -> Grade:
+    return "exact" if written == spelled else "normalised"
 
 
 def _reference(written: str | None) -> date | None:

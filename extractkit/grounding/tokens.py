@@ -56,13 +56,12 @@ class Tokens:
         betweens: What stands before each of them, and after the last.
         numbers: The numbers of those that are written alike.
         families: The ways in which tokens are written that have the same significant digits.
-        kin: The same for each way to write a token.
         cut: What may be a token in another way, by significant digits.
         spaced: Where digits stand that are one number if the spaces among them belong to it.
     """
 
     __slots__ = (
-        "_filed", "betweens", "cut", "ends", "families", "kin", "numbers", "spaced", "starts",
+        "_filed", "betweens", "cut", "ends", "families", "numbers", "spaced", "starts",
     )  # fmt: skip
 
     def __init__(self, text: str) -> None:
@@ -77,7 +76,6 @@ class Tokens:
         self.betweens = parts[::2]
         self.numbers: defaultdict[str, list[int]] = defaultdict(list)
         self.families: defaultdict[str, list[str]] = defaultdict(list)
-        self.kin: dict[str, list[str]] = {}
         self.cut: defaultdict[str, list[Filed]] = defaultdict(list)
         self.spaced: list[tuple[int, int]] = []
         self._filed: dict[str, list[Filed]] = {}
@@ -105,13 +103,13 @@ class Tokens:
         return self.starts[number], self.ends[number], "", token, before, after
 
     def _file(self, text: str, tokens: list[str]) -> None:
-        numbers, families, kin = self.numbers, self.families, self.kin
+        numbers, families = self.numbers, self.families
         for number, token in enumerate(tokens):
             numbers[token].append(number)
-        for token in numbers:
-            family = kin[token] = families[significant(token)]
-            family.append(token)
-            if "," in token and is_list(token):
+        for token, digits in zip(numbers, _significant(list(numbers)), strict=True):
+            families[digits].append(token)
+        for token in [each for each in numbers if "," in each]:
+            if is_list(token):
                 self._file_parts(token)
         if " " in self.betweens and _may_be_spaced(self.betweens, tokens):
             for match in _SPACED.finditer(text):
@@ -128,6 +126,15 @@ class Tokens:
                 self.cut[significant(part)].append(filed)
 
 
+def _significant(tokens: list[str]) -> Sequence[str]:
+    """Return the significant digits of each token."""
+    joined = "\n".join(tokens)
+    if not joined.isascii():
+        return [significant(token) for token in tokens]
+    joined = joined.replace(".", "").replace(",", "").replace("'", "")
+    return [digits.strip("0") for digits in joined.split("\n")] if tokens else ()
+
+
 def _may_be_spaced(betweens: Sequence[str], tokens: Sequence[str]) -> bool:
     pairs = zip(betweens, tokens, strict=False)
-    return any(before == " " and len(token) > 2 for before, token in pairs)
+    return True in [before == " " and len(token) > 2 for before, token in pairs]

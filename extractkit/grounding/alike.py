@@ -1,0 +1,200 @@
+"""Numbers that stand in a text by themselves, found at once with all others worth the same.
+
+Neighbours: `numbers` has every reading of a token and asks here first, `surroundings` says what
+belongs to digits. Most numbers of a document have nothing around them and one way to be read; this
+module finds these and leaves all others to `numbers`.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from bisect import bisect_left
+from collections.abc import Sequence
+from decimal import Decimal
+from functools import cached_property
+from typing import Any, TypeAlias, cast
+
+from extractkit.grounding.readings import NumberReading
+from extractkit.grounding.surroundings import Edges, chain_doubt, look_before
+from extractkit.grounding.tokens import Filed, Tokens
+
+__all__ = ["Alike", "AlikeTokens", "Forms"]
+
+Forms: TypeAlias = list[tuple[Decimal, str, str]]
+"""What a token with nothing around it may be worth, each with two doubts; "" for none."""
+
+_Written: TypeAlias = tuple[str, list[int]]
+_Span: TypeAlias = tuple[int, int]
+
+Alike: TypeAlias = tuple[Sequence[_Written], Sequence[_Span]]
+"""Tokens without a doubt and where each starts, one or more; the spans of doubtful ones."""
+
+_MOST_PLACES = 1000
+_new: Any = cast("Any", tuple).__new__  # the constructor of a named tuple takes twice as long
+
+# Without leading zeros, and with no mark that may set thousands apart.
+_ONE_READING = re.compile(r"(?:[1-9]\d*|0)(?:\.\d\d?)?\Z", re.ASCII)
+
+# Further than this nothing is looked for before digits.
+_WINDOW = 24
+# Links of digits and words end here.
+_END_OF_CHAIN = re.compile(r"[^\w\-\u2013/:]")
+_NO_NUMBER = "no number"
+
+
+_Family: TypeAlias = tuple[dict[str, list[_Written]], list[_Written], list[NumberReading], bool]
+"""Tokens with the same significant digits.
+
+Those that stand by themselves and have one reading, by the shortest way to write that; others
+that stand by themselves; the readings of those that do not; and whether that is all.
+"""
+
+
+class AlikeTokens(ABC):
+    """The tokens of one text by what they are worth; `numbers` says how others are read.
+
+    Args:
+        text: The source.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._tokens = Tokens(text)
+        self._edges = Edges()
+        self._linked = _Linked()
+        self._families: dict[str, _Family] = {}
+
+    @abstractmethod
+    def _forms_of(self, token: str) -> Forms:
+        """Return what a token with nothing around it may be worth, and the doubts about it."""
+
+    @abstractmethod
+    def _readings(self, filed: Filed) -> list[NumberReading]:
+        """Return every reading of one token with what is around it."""
+
+    def find_alike(self, value: Decimal, spelled: str) -> Alike | None:
+        """Return where the tokens stand that are worth `value` and have nothing around them.
+
+        None where others must tell: where no such token is without a doubt, where a sign, a unit
+        or a space may belong to one, and where there are very many.
+
+        Args:
+            value: What is looked for.
+            spelled: The same in digits.
+        """
+        if "E" in spelled:
+            return None
+        digits = spelled.replace(".", "").strip("-0")
+        family = self._families.get(digits) or self._family(digits)
+        plain, odd, others, is_all = family
+        shortest = spelled.rstrip("0").rstrip(".") if "." in spelled else spelled
+        alike: Sequence[_Written] = plain.get(shortest if digits else "0", ())
+        beside: Sequence[_Span] = ()
+        if odd or others:
+            found = self._add(alike, family, value)
+            if found is None:
+                return None
+            alike, beside = found
+        return (alike, beside) if alike and is_all else None
+
+    def _add(self, alike: Sequence[_Written], family: _Family, value: Decimal) -> Alike | None:
+        """Return these and what else of the family is worth `value`; None for more than doubts."""
+        sure = [*alike]
+        beside: list[_Span] = []
+        _, odd, others, _ = family
+        for token, starts in odd:
+            doubts = [own or zero for number, own, zero in self._forms_of(token) if number == value]
+            if "" in doubts:
+                sure.append((token, starts))
+            elif doubts:
+                beside += [(start, start + len(token)) for start in starts]
+        for number, start, end, unit, doubt in others:
+            if number == value:
+                if unit or not doubt:
+                    return None
+                beside.append((start, end))
+        beside.sort()
+        return sure, beside
+
+    def _family(self, digits: str) -> _Family:
+        tokens = self._tokens
+        plain: dict[str, list[_Written]] = {}
+        odd: list[_Written] = []
+        others: list[NumberReading] = []
+        count = 0
+        for token in tokens.families.get(digits, ()):
+            numbers = tokens.numbers[token]
+            count += len(numbers)
+            bare = self._part(token, numbers, others)
+            if not bare:
+                continue
+            if _ONE_READING.match(token):
+                shortest = token.rstrip("0").rstrip(".") if "." in token else token
+                plain.setdefault(shortest, []).append((token, bare))
+            else:
+                odd.append((token, bare))
+        is_all = count <= _MOST_PLACES and digits not in tokens.cut
+        family = self._families[digits] = plain, odd, others, is_all
+        return family
+
+    def _part(self, token: str, numbers: Sequence[int], others: list[NumberReading]) -> list[int]:
+        """Return where a token starts that stands by itself; add its other readings to `others`."""
+        tokens, edges, is_spaced = self._tokens, self._edges, self._is_spaced
+        before_is_bare, after_is_bare = edges.before, edges.after
+        starts, betweens = tokens.starts, tokens.betweens
+        bare: list[int] = []
+        for number in numbers:
+            before = betweens[number]
+            doubt: str | None = None
+            if after_is_bare[betweens[number + 1]] and number not in is_spaced:
+                if before_is_bare[before]:
+                    bare.append(starts[number])
+                    continue
+                doubt = self._linked[before] if number else None
+            if doubt is None:
+                others += self._readings(tokens.filed(token, number))
+            elif not doubt:
+                bare.append(starts[number])
+            elif doubt != _NO_NUMBER:
+                start, end = starts[number], tokens.ends[number]
+                others += [
+                    _new(NumberReading, (each, start, end, "", own or doubt or zero))
+                    for each, own, zero in self._forms_of(token)
+                ]
+        return bare
+
+    @cached_property
+    def _is_spaced(self) -> frozenset[int]:
+        """The numbers of the tokens that one with a space in it may be made of."""
+        starts = self._tokens.starts
+        return frozenset(
+            number
+            for start, end in self._tokens.spaced
+            for number in range(bisect_left(starts, start), bisect_left(starts, end))
+        )
+
+
+class _Linked(dict[str, str | None]):
+    """By what stands before digits and behind others: the doubt about them, "" for none.
+
+    `_NO_NUMBER` where they are a part of something else, None where the place itself must be
+    looked at: where there may be a sign, a bracket or a point, and where links may reach further
+    back. Lines of a table have the same before their numbers.
+    """
+
+    def __missing__(self, between: str) -> str | None:
+        said = self[between] = _linked(f"0{between}"[-_WINDOW:])
+        return said
+
+
+def _linked(before: str) -> str | None:
+    end = len(before)
+    if before[-1] in ".," or not _END_OF_CHAIN.search(before):
+        return None
+    look = look_before(before, end, plain=True)
+    if look is None:
+        return _NO_NUMBER
+    if look.negative or look.bracket or look.loose >= 0 or look.start != end:
+        return None
+    chained = chain_doubt(f"{before}0", end, end + 1)
+    return _NO_NUMBER if chained is None else chained
