@@ -207,8 +207,8 @@ def _bounds_hit(setup: Setup[T], wire: JsonValue) -> tuple[Finding, ...]:
         Finding(
             level=Validity.SCHEMA,
             path=hit.pointer,
-            message=f"the value stands exactly at {hit.keyword}={hit.limit}, a limit that decoding "
-            "added because the model declares none; it may have been cut there: declare a limit",
+            message=f"{hit.keyword}={hit.limit} leaves the value no more room: decoding added this "
+            "limit because the model declares none, and may have cut it there: declare a limit",
             severity="warning",
             code="bound_hit",
         )

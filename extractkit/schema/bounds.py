@@ -45,6 +45,9 @@ from extractkit.schema.write import write
 __all__ = ["BoundedSchema", "Bounds", "InjectedBound", "bound"]
 
 
+_CutAt: TypeAlias = Callable[[str, int], int | None]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BoundedSchema:
     """A schema for decoding.
@@ -62,20 +65,21 @@ class BoundedSchema:
     minimal: JsonValue
     _tree: SchemaTree = field(repr=False)
     _limits: Mapping[Node, tuple[InjectedBound, ...]] = field(repr=False)
-    _is_cut: Callable[[str, int], bool] | None = field(default=None, repr=False)
+    _cut_at: _CutAt | None = field(default=None, repr=False)
 
     @property
     def limits(self) -> Mapping[Node, tuple[InjectedBound, ...]]:
         """What was added to the nodes of `tree`."""
         return self._limits
 
-    def held(self, is_cut: Callable[[str, int], bool]) -> BoundedSchema:
+    def held(self, cut_at: _CutAt) -> BoundedSchema:
         """Return the same where marked leaves are held to a source, which bounds them.
 
         Args:
-            is_cut: Whether a text of the source and a limit leave no room for one word more.
+            cut_at: Gives of a text and an added limit the length that keeps out the source's
+                next word, None where there is room for it.
         """
-        return replace(self, _is_cut=is_cut)
+        return replace(self, _cut_at=cut_at)
 
     @property
     def tree(self) -> SchemaTree:
@@ -98,11 +102,11 @@ class BoundedSchema:
             node, mark = (None, None) if start is None else self._settle(start, value, outer)
             if node is None:
                 continue
-            is_cut = self._is_cut if mark in _BINDING else None
+            cut_at = self._cut_at if mark in _BINDING else None
             for limit in self._limits.get(node, ()):
                 if limit.keyword == "keyLength" and isinstance(node, ObjectNode) and node.key_mark:
-                    is_cut = self._is_cut if node.key_mark in _BINDING else None
-                reached = _reached if is_cut is None else partial(_reached_in_source, is_cut)
+                    cut_at = self._cut_at if node.key_mark in _BINDING else None
+                reached = _reached if cut_at is None else partial(_reached_in_source, cut_at)
                 found.extend(reached(pointer, value, limit))
             steps: list[_Step] = [
                 (join(pointer, key), part, below(node, key), mark) for key, part in parts_of(value)
@@ -131,19 +135,19 @@ _Step: TypeAlias = tuple[Pointer, JsonValue, Node | None, Mark | None]
 
 
 def _reached_in_source(
-    is_cut: Callable[[str, int], bool], pointer: Pointer, value: JsonValue, limit: InjectedBound
+    cut_at: _CutAt, pointer: Pointer, value: JsonValue, limit: InjectedBound
 ) -> list[InjectedBound]:
     """Return a limit that words of the source have reached; numbers are held to none of these."""
-    size = int(limit.limit)
     if limit.keyword == "keyLength":
-        keys = [key for key in value if is_cut(key, size)] if is_object(value) else []
-        return [replace(limit, pointer=join(pointer, key)) for key in keys]
-    if limit.keyword == "maxLength":
-        is_reached = isinstance(value, str) and is_cut(value, size)
-        return [replace(limit, pointer=pointer)] if is_reached else []
-    if limit.keyword in ("minimum", "maximum", "multipleOf"):
+        found = [(join(pointer, key), key) for key in value] if is_object(value) else []
+    elif limit.keyword == "maxLength":
+        found = [(pointer, value)] if isinstance(value, str) else []
+    elif limit.keyword in ("minimum", "maximum", "multipleOf"):
         return []
-    return _reached(pointer, value, limit)
+    else:
+        return _reached(pointer, value, limit)
+    cuts = ((at, cut_at(text, int(limit.limit))) for at, text in found)
+    return [replace(limit, pointer=at, limit=cut) for at, cut in cuts if cut is not None]
 
 
 def _reached(pointer: Pointer, value: JsonValue, limit: InjectedBound) -> list[InjectedBound]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import json
 from datetime import date
 from typing import Any, Literal
 
@@ -131,6 +132,30 @@ def test_where_the_source_has_nothing_for_a_field_no_model_is_asked() -> None:
     assert result.provenance.dialect == "llguidance"
     with pytest.raises(Exception, match="nothing that could stand here"):
         result.unwrap()
+
+
+class Card(BaseModel):
+    number: Grounded[int]
+    said: Verbatim[str]
+    guess: int
+
+
+def test_limits_that_decoding_added_are_told_of_what_they_hold_alone() -> None:
+    text = "Card 4111111111111111 " + "x" * 300 + " " + "y" * 20
+    answer = {"number": 4111111111111111, "said": "x" * 300, "guess": 10**15}
+    result = put(Card, FakeProvider([json.dumps(answer)], capabilities=MASK), text)
+    assert result.status is Status.OK
+    told = [(each.path, each.message) for each in result.findings if each.code == "bound_hit"]
+    assert [path for path, _ in told] == ["/said", "/guess"]
+    assert "maxLength=300 leaves the value no more room" in told[0][1]
+    plain = put(
+        Card,
+        FakeProvider([json.dumps(answer)], capabilities=MASK),
+        text,
+        grounding=Grounding(enforce=False),
+    )
+    told_of_all = [each.path for each in plain.findings if each.code == "bound_hit"]
+    assert told_of_all == ["/number", "/said", "/guess"]
 
 
 def test_such_a_result_can_be_written_and_read_again() -> None:

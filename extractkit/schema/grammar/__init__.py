@@ -53,6 +53,6 @@ def write_grammar(
         sourced: What the source states; None enforces no mark.
     """
     if sourced is not None:
-        bounded = bounded.held(Runs(sourced.chunks).is_cut)
+        bounded = bounded.held(Runs(sourced.chunks).cut_at)
     text, unfilled = Walk(bounded.tree, dialect, sourced, bounded.limits).run()
     return Grammar(text=text, bounded=bounded, unfilled=unfilled)

@@ -75,16 +75,21 @@ class Runs:
             )
         return self._rooms[low]
 
-    def is_cut(self, text: str, added: int) -> bool:
-        """Whether `text` stands where one word more has no room in a limit of decoding."""
+    def cut_at(self, text: str, added: int) -> int | None:
+        """Return the length that leaves `text` no room for the next word; None where it has room.
+
+        Args:
+            text: A run.
+            added: A limit of decoding, which gives way to longer words.
+        """
         most = max(added, self.room(0))
         at = self._text.find(text)
         while text and at >= 0:
             after = bisect_left(self._ends, at + len(text) + 1)
             if after < len(self._ends) and self._ends[after] - at > most:
-                return True
+                return most
             at = self._text.find(text, at + 1)
-        return False
+        return None
 
     def _has_end(self, start: int, low: int) -> bool:
         return bool(self._ends) and self._ends[-1] >= start + max(low, 1)

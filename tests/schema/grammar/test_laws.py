@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 from datetime import date, datetime, time
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from extractkit import Grounded, Grounding, Unknown, Validity, Verbatim, checks
 from extractkit.grounding import locate
@@ -37,6 +37,11 @@ SOURCES = st.lists(
 ).map(lambda pairs: "".join(part for pair in pairs for part in pair))
 
 
+class Tagged(BaseModel):
+    kind: Literal["tagged"]
+    said: str | None
+
+
 class Everything(BaseModel):
     name: Verbatim[str] | None
     said: Grounded[str] | Unknown
@@ -49,6 +54,9 @@ class Everything(BaseModel):
     way: Grounded[Literal["cash", "card", "RM", "é", 48, "2018"]] | Unknown
     many: Verbatim[list[str]]
     by_name: Grounded[dict[str, int]]
+    short: Verbatim[Annotated[str, Field(min_length=2, max_length=5)]] | None
+    by_choice: dict[Grounded[Literal["cash", "RM", "2018"]], Grounded[int]]
+    tagged: Grounded[Tagged]
 
 
 @budget(60)

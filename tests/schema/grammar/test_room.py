@@ -139,36 +139,37 @@ class Kept(BaseModel):
     many: list[Grounded[int]]
 
 
-def test_a_limit_of_decoding_is_told_where_the_next_word_had_no_room() -> None:
-    source = "word oak\nfour 4111111111111111"
+NOTHING: dict[str, Any] = {
+    "text": None, "number": 4, "keys": {}, "free": 1, "other": {}, "many": [],
+}  # fmt: skip
+GIANT = 4111111111111111
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        # A word may be as long as the longest one is, and so may every text.
+        ({"text": "word oak"}, []),
+        ({"text": "4111111111111111"}, []),
+        ({"text": "word oak\nfour"}, [("/text", "maxLength", 16)]),
+        ({"keys": {"word": 1}}, []),
+        ({"keys": {"oak\nfour": 1}}, [("/keys/oak\nfour", "keyLength", 16)]),
+        ({"other": {"12345678": 1}}, [("/other/12345678", "keyLength", 8)]),
+        ({"number": GIANT}, []),
+        ({"free": GIANT}, [("/free", "maximum", 10**15)]),
+        ({"many": [4, 4]}, [("/many", "maxItems", 2)]),
+        ({"unheard": 1, "text": 5}, []),
+    ],
+)
+def test_a_limit_of_decoding_is_told_where_the_next_word_had_no_room(
+    fields: dict[str, Any], told: list[tuple[str, str, int]]
+) -> None:
     compiled = compiled_for(Kept)
-    facts = stated(source, Grounding())
     loose = compiled.bounded(Bounds(max_length=8, max_key_length=8, max_items=2))
+    facts = stated("word oak\nfour 4111111111111111", Grounding())
     held = write_grammar(loose, compiled.table, facts).bounded
-
-    def hits(**fields: Any) -> list[tuple[str, str]]:
-        document: dict[str, Any] = {
-            "text": None,
-            "number": 4,
-            "keys": {},
-            "free": 1,
-            "other": {},
-            "many": [],
-        }
-        return [(hit.pointer, hit.keyword) for hit in held.hits({**document, **fields})]
-
-    # A word may be as long as the longest one, and so may all texts.
-    assert hits(number=4111111111111111) == []
-    assert hits(free=4111111111111111) == [("/free", "maximum")]
-    assert hits(text="word oak") == []
-    assert hits(text="word oak\nfour") == [("/text", "maxLength")]
-    assert hits(text="4111111111111111") == []
-    assert hits(keys={"word": 1, "oak\nfour": 1}) == [
-        ("/keys", "maxProperties"),
-        ("/keys/oak\nfour", "keyLength"),
-    ]
-    assert hits(other={"12345678": 1}) == [("/other/12345678", "keyLength")]
-    assert hits(many=[4, 4]) == [("/many", "maxItems")]
+    hits = held.hits({**NOTHING, **fields})
+    assert [(hit.pointer, hit.keyword, hit.limit) for hit in hits] == told
 
 
 def test_bounds_of_days_and_times_are_held_where_the_source_states_some() -> None:
