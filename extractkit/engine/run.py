@@ -44,6 +44,8 @@ _Steps: TypeAlias = Generator[Step, ModelResponse | None, _R]
 
 _MOST_PAUSES: Final = 8
 """How often an answer that paused is asked to go on."""
+_REFUSED: Final = "top_logprobs refused"
+"""Where a question keeps what a provider said that gives no log-probabilities."""
 _ENDED: Final = (StopReason.REFUSAL, StopReason.CONTENT_FILTER)
 
 
@@ -101,6 +103,7 @@ class Run(Generic[T]):
         try:
             require_scores(self._question, self._capabilities)
             self._setup: Setup[T] = put(self._question, self._capabilities)
+            self._leave_out_what_is_known_to_be_refused()
             self._watch.started(self._setup, self._model)
             if self._setup.hopeless:
                 result = conclude_unasked(self._setup, self._provider)
@@ -244,6 +247,7 @@ class Run(Generic[T]):
         self._dropped.add(name)
         told = f"{name} was left out, because the provider refuses it: {error.message}"
         if name == "top_logprobs" and request.top_logprobs is not None:
+            self._question.kept[_REFUSED] = told
             self._note(told, "downgrade")
             return self._changed(request, lambda one: dataclasses.replace(one, top_logprobs=None))
         if name in self._capabilities.unasked:
@@ -267,6 +271,14 @@ class Run(Generic[T]):
                 one, sampling=dataclasses.replace(one.sampling, **{name: None})
             ),
         )
+
+    def _leave_out_what_is_known_to_be_refused(self) -> None:
+        """Ask without log-probabilities where another text of the same question learned it so."""
+        told: str | None = self._question.kept.get(_REFUSED)
+        request = self._setup.request
+        if told is not None and request.top_logprobs is not None:
+            self._note(told, "downgrade")
+            self._changed(request, lambda one: dataclasses.replace(one, top_logprobs=None))
 
     def _changed(
         self, request: ModelRequest, change: Callable[[ModelRequest], ModelRequest]

@@ -132,6 +132,19 @@ def test_where_there_is_no_number_the_leaf_says_why(
     assert (result.presence, result.lengths) == ({}, {})
 
 
+def test_an_extractor_learns_once_that_log_probabilities_are_refused() -> None:
+    refused = PermissionDeniedError("not for you", parameter="top_logprobs")
+    provider = FakeProvider([refused, NONE, NONE], capabilities=GIVES)
+    extractor = Extractor(Note, model=provider)
+    results = [extractor.extract("Fine day, 7 and 9.") for _ in range(2)]
+    assert [request.top_logprobs for request in provider.requests] == [5, None, None]
+    for result in results:
+        assert [found.code for found in result.findings if found.severity == "note"][-1:] == [
+            "downgrade"
+        ]
+        assert result.confidence["/tone"].reason.endswith("refused to give log-probabilities")
+
+
 def test_an_answer_that_is_not_whole_has_no_confidence_at_all() -> None:
     result, _ = asked(answer(stop=StopReason.LENGTH))
     assert result.status is Status.TRUNCATED
