@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from extractkit.cli import _arguments, _output, _targets
-from extractkit.cli._lines import UnwritableError, say
+from extractkit.cli._lines import UnwritableError, say, stream
 from extractkit.errors import UsageError
 from extractkit.results import Grounding
 
@@ -139,11 +139,23 @@ def _require_writable(goal: str, read: Sequence[str]) -> None:
         raise UsageError(f"--html {path}: that is a folder; name a file")
     if not path.parent.is_dir():
         raise UsageError(f"--html {path}: there is no folder {path.parent}; make it first")
-    for known in read:
-        if known != "-" and Path(known).is_file() and path.exists() and path.samefile(known):
+    for known in read if path.exists() else ():
+        if _is_same(path, known):
             raise UsageError(f"--html {path}: that would overwrite {known}; name another file")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise UsageError(f"--html {path}: it cannot be written; name another file")
+
+
+def _is_same(path: Path, known: str) -> bool:
+    """Return whether `path` is the file that `known` names, "-" being standard input."""
+    if known != "-":
+        return Path(known).is_file() and path.samefile(known)
+    opened = stream("stdin")
+    try:
+        here = None if opened is None else os.fstat(opened.fileno())
+    except OSError:  # one that a notebook put there has no number
+        return False
+    return here is not None and os.path.samestat(here, path.stat())
 
 
 def _write(path: Path, page: str) -> None:

@@ -79,7 +79,7 @@ _PRICES: Final = ("0.95", "1.20", "2.50", "4.20", "4.99", "12.00", "19.90", "49.
 
 
 def bill(seed: int = 7) -> tuple[Bill, str]:
-    """Return an invoice of 20 lines and 106 leaves, and a text that states all of it."""
+    """Return an invoice of 20 lines and 105 leaves, and a text that states all of it."""
     chance = random.Random(seed)
     lines = [_item(chance) for _ in range(20)]
     made = Bill(

@@ -113,6 +113,19 @@ def test_a_page_never_overwrites_what_the_command_reads(
     assert (folder / goal).read_bytes() == before
 
 
+def test_a_page_never_overwrites_the_file_that_standard_input_is(
+    run: Run, script: Script, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider = script(_OSLO, _OSLO)
+    (folder / "old.html").write_text("an older page")
+    for goal, code in (("text.txt", 2), ("old.html", 0)):
+        with (folder / "text.txt").open(encoding="utf-8") as typed:
+            monkeypatch.setattr("sys.stdin", typed)
+            assert run("extract", "shop.models:City", "-", "--html", goal).code == code
+    assert len(provider.requests) == 1
+    assert (folder / "text.txt").read_text() == "A letter from Oslo."
+
+
 def test_a_page_does_not_go_to_standard_output(run: Run, script: Script, folder: Path) -> None:
     provider = script(_OSLO, _OSLO)
     ran = run("extract", "shop.models:City", "text.txt", "--html", "-")
