@@ -14,15 +14,13 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property, partial
 
-from extractkit.grounding.digits import beside, compact_starts, may_be_numeric, numeric_starts
+from extractkit.grounding.digits import compact_starts, may_be_numeric, numeric_starts
 from extractkit.grounding.locales import Order
-from extractkit.grounding.months import months_of
+from extractkit.grounding.months import months_elsewhere, months_of
+from extractkit.grounding.named import ORDINAL, day_of, named_days, year_of
+from extractkit.grounding.unread import unread_days
 
 __all__ = ["DateIndex", "DateReading"]
-
-_GAP = r"[\s\-/.,]{0,3}"
-_ORDINAL = r"(?:st|nd|rd|th|er|\u00ba|\u00aa|\.)?"
-_AFTER_YEAR = r"(?!\d|[:.,]\d)"
 
 # All of these look ahead without consuming, so that no reading hides one that starts inside it.
 _NUMERIC = re.compile(
@@ -30,20 +28,6 @@ _NUMERIC = re.compile(
     r"(?P<c>\d{4}|\d{1,2}))(?!\d|[-/.]\d))"
 )
 _COMPACT = re.compile(r"(?<![A-Za-z\d])(?=(?P<whole>(?P<a>\d{4})(?P<b>\d{2})(?P<c>\d{2}))(?!\d))")
-_DAY_FIRST = re.compile(
-    rf"(?<!\d)(?<!\d[.,])(?=(?P<day>\d{{1,2}}){_ORDINAL}{_GAP}(?:day\s+of\s+|of\s+|de\s+)?"
-    rf"(?P<month>[^\W\d_]{{3,12}}){_GAP}(?:of\s+|de\s+)?(?P<year>\d{{4}}|['\u2019]?\d{{2}}){_AFTER_YEAR})",
-    re.IGNORECASE,
-)
-_DAY_YEAR = re.compile(
-    rf"(?<!\d)(?=(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?P<gap>[\s\-/.,]{{1,3}})"
-    rf"(?P<year>\d{{4}}|['\u2019]?\d{{2}}){_AFTER_YEAR})",
-    re.IGNORECASE,
-)
-_YEAR_FIRST = re.compile(
-    r"(?<!\d)(?=(?P<year>\d{4})[\s\-/.,]{1,3}(?P<month>[^\W\d_]{3,12})[\s\-/.,]{1,3}"
-    r"(?P<day>\d{1,2})(?!\d))"
-)
 _EAST_ASIAN = re.compile(
     r"(?<!\d)(?P<year>\d{4})\s?[\u5e74\ub144]\s?(?P<month>\d{1,2})\s?[\u6708\uc6d4]"
     r"(?:\s?(?P<day>\d{1,2})\s?[\u65e5\u53f7\u865f\uc77c])?"
@@ -54,18 +38,19 @@ _ERA = re.compile(
     rf"(?P<era>{'|'.join(_ERAS)})\s?(?P<year>\d{{1,2}}|\u5143)\s?\u5e74\s?(?P<month>\d{{1,2}})\s?\u6708"
     r"\s?(?P<day>\d{1,2})\s?\u65e5"
 )
+_VIETNAMESE = re.compile(
+    r"(?<!\d)(?P<day>\d{1,2})\sth\u00e1ng\s(?P<month>\d{1,2}),?\s(?:n\u0103m\s)?(?P<year>\d{4})(?!\d)",
+    re.IGNORECASE,
+)
 _YEAR_MARKS = ("\u5e74", "\ub144")
 _YEAR = re.compile(r"(?<!\d)(?=(?P<year>\d{4})(?!\d))")
 _MONTH_YEAR = re.compile(
     r"(?<![\w/.-])(?:(?P<month>\d{1,2})[/.-](?P<year>\d{4})|(?P<year_first>\d{4})-(?P<second>\d{2}))"
     r"(?![\w/-]|\.\d)"
 )
-_MONTH_BEFORE = re.compile(
-    rf"(?<![^\W\d_])(?P<month>[^\W\d_]{{3,12}}){_GAP}(?:the\s)?\Z", re.IGNORECASE
-)
 _MONTH_OF = re.compile(r"(?<![^\W\d_])(?P<month>[^\W\d_]{3,12})\.?,?\s{0,2}(?:of\s|de\s)?\Z")
 _DAY_AND_MONTH = re.compile(
-    rf"(?<![\w.,])(?:(?P<day>\d{{1,2}}){_ORDINAL}\s(?:of\s|de\s)?(?P<month>[^\W\d_]{{3,12}})"
+    rf"(?<![\w.,])(?:(?P<day>\d{{1,2}}){ORDINAL}\s(?:of\s|de\s)?(?P<month>[^\W\d_]{{3,12}})"
     rf"|(?P<first>[^\W\d_]{{3,12}})\.?\s(?:the\s)?(?P<second>\d{{1,2}})(?:st|nd|rd|th)?)"
     r"(?!\w|,?\s{1,2}(?:of\s|de\s)?\d{4})"
 )
@@ -113,6 +98,7 @@ class DateIndex:
         language: str | None = None,
     ) -> None:
         self._text = text
+        self._language = language
         self._months = months_of(language)
         self._order: Order | None = order
         self._days: defaultdict[date, dict[tuple[int, int], DateReading]] = defaultdict(dict)
@@ -126,7 +112,7 @@ class DateIndex:
 
     def find(self, wanted: date) -> tuple[DateReading, ...]:
         """Return every place that can be read as this day, in the order of the text."""
-        found = self._days.get(wanted, {})
+        found = self._days.get(wanted) or self._elsewhere.get(wanted, {})
         return tuple(found[span] for span in sorted(found))
 
     def years(self, year: int) -> tuple[tuple[int, int], ...]:
@@ -136,7 +122,7 @@ class DateIndex:
     @property
     def days(self) -> tuple[date, ...]:
         """Every day that some place can be read as, each once."""
-        return tuple(self._days)
+        return tuple(dict.fromkeys((*self._days, *self._elsewhere)))
 
     @property
     def years_in_digits(self) -> tuple[int, ...]:
@@ -148,7 +134,7 @@ class DateIndex:
         months, years = self._months_and_years
         if (wanted.year, wanted.month) in months:
             return f"only the month {wanted.year:04}-{wanted.month:02}"
-        if wanted.year in years:
+        if wanted.year in years and not self.unread(wanted):
             return f"only the year {wanted.year:04}"
         if (wanted.month, wanted.day) in self._days_without_year:
             return f"only the day {wanted.month:02}-{wanted.day:02} without a year"
@@ -156,6 +142,25 @@ class DateIndex:
             if low <= wanted.year < low + size:
                 return f"only {said!r}"
         return ""
+
+    def unread(self, wanted: date) -> str:
+        """Return what may be this day in words that are not read; "" for nothing."""
+        return self._unread.get((wanted.year, wanted.day), "")
+
+    @cached_property
+    def _unread(self) -> dict[tuple[int, int], str]:
+        further = months_elsewhere(self._language)
+        return unread_days(
+            self._text, lambda word: bool(self._months.numbers(word) or further.numbers(word))
+        )
+
+    @cached_property
+    def _elsewhere(self) -> dict[date, dict[tuple[int, int], DateReading]]:
+        """Days by names of months that are tried only where the others do not help."""
+        found: defaultdict[date, dict[tuple[int, int], DateReading]] = defaultdict(dict)
+        for day, start, end, _, doubt in named_days(self._text, months_elsewhere(self._language)):
+            found[day][start, end] = DateReading(start=start, end=end, doubt=doubt)
+        return dict(found)
 
     @cached_property
     def _decades(self) -> tuple[tuple[int, int, str], ...]:
@@ -193,35 +198,22 @@ class DateIndex:
                         self._years[day.year].append(match.span(group))
 
     def _scan_named(self) -> None:
-        before, after = beside(self._text, self._months.may_stand(self._text))
-        for pattern in (_DAY_FIRST, _YEAR_FIRST):
-            for match in filter(None, map(partial(pattern.match, self._text), before)):
-                start = min(match.start("day"), match.start("year"))
-                end = max(match.end("day"), match.end("year"))
-                self._add_named(match, match["month"], start, end)
-        for match in filter(None, map(partial(_DAY_YEAR.match, self._text), after)):
-            before_day = _MONTH_BEFORE.search(self._text, max(0, match.start() - 22), match.start())
-            # "March 6 20" is a day and a count; "March 6, 20" and "March 6 '20" are dates.
-            is_year = len(match["year"]) > 2 or not match["gap"].isspace()
-            if before_day and is_year:
-                start = before_day.start("month")
-                self._add_named(match, before_day["month"], start, match.end("year"))
-
-    def _add_named(self, match: re.Match[str], month: str, start: int, end: int) -> None:
-        year = match["year"]
-        day = _day(_year(year.lstrip("'\u2019")), self._months.number(month), int(match["day"]))
-        self._add(day, start, end)
-        if day is not None and len(year) == 4:
-            self._years[day.year].append(match.span("year"))
+        for day, start, end, year, doubt in named_days(self._text, self._months):
+            self._add(day, start, end, doubt)
+            if year is not None:
+                self._years[day.year].append(year)
 
     def _scan_east_asian(self) -> None:
         for match in self._east_asian:
             if match["day"] is not None:
-                day = _day(int(match["year"]), int(match["month"]), int(match["day"]))
+                day = day_of(int(match["year"]), int(match["month"]), int(match["day"]))
                 self._add(day, *match.span())
         for match in _ERA.finditer(self._text) if self._has_east_asian_years else ():
             year = _ERAS[match["era"]] + (1 if match["year"] == "\u5143" else int(match["year"]))
-            self._add(_day(year, int(match["month"]), int(match["day"])), *match.span())
+            self._add(day_of(year, int(match["month"]), int(match["day"])), *match.span())
+        for match in _VIETNAMESE.finditer(self._text) if "\u00e1ng " in self._text else ():
+            day = day_of(int(match["year"]), int(match["month"]), int(match["day"]))
+            self._add(day, *match.span())
 
     @cached_property
     def _east_asian(self) -> tuple[re.Match[str], ...]:
@@ -240,7 +232,8 @@ class DateIndex:
             if match["day"] is None
         }
         years: set[int] = set()
-        taken = [span for places in self._days.values() for span in places]
+        days = *self._days.values(), *self._elsewhere.values()
+        taken = [span for places in days for span in places]
         starts, ends = {start for start, _ in taken}, {end for _, end in taken}
         for match in _YEAR.finditer(self._text):
             if match.start("year") in starts or match.end("year") in ends:
@@ -288,7 +281,7 @@ def _numeric_readings(match: re.Match[str], order: Order | None) -> Iterator[tup
     """Yield (day, doubt) for each way to read three groups of digits."""
     a, b, c = match["a"], match["b"], match["c"]
     if len(a) == 4 and len(c) <= 2:
-        day = _day(int(a), int(b), int(c))
+        day = day_of(int(a), int(b), int(c))
         compact = "mark" not in match.re.groupindex
         if day is not None and (not compact or 1900 <= day.year < 2100):
             yield day, "eight digits may be a date or a number" if compact else ""
@@ -300,9 +293,9 @@ def _numeric_readings(match: re.Match[str], order: Order | None) -> Iterator[tup
 
 def _two_readings(match: re.Match[str], order: Order | None) -> Iterator[tuple[date, str]]:
     """Yield the readings of 03/06/2026, and of 12-01-19 with the year first as well."""
-    a, b, c = int(match["a"]), int(match["b"]), _year(match["c"])
-    day_first, month_first = _day(c, b, a), _day(c, a, b)
-    year_first = None if len(match["c"]) == 4 else _day(_year(match["a"]), b, int(match["c"]))
+    a, b, c = int(match["a"]), int(match["b"]), year_of(match["c"])
+    day_first, month_first = day_of(c, b, a), day_of(c, a, b)
+    year_first = None if len(match["c"]) == 4 else day_of(year_of(match["a"]), b, int(match["c"]))
     if order == "ymd" and year_first is not None:
         yield year_first, ""
         return
@@ -323,17 +316,3 @@ def _two_readings(match: re.Match[str], order: Order | None) -> Iterator[tuple[d
         yield month_first, doubt
     if year_first is not None and year_first not in readings:
         yield year_first, "the year may come first or last"
-
-
-def _year(digits: str) -> int:
-    year = int(digits)
-    if len(digits) > 2:
-        return year
-    return year + (1900 if year >= 69 else 2000)
-
-
-def _day(year: int, month: int | None, day: int) -> date | None:
-    try:
-        return date(year, month or 0, day)
-    except ValueError:
-        return None

@@ -63,6 +63,11 @@ def find_date(text: str, dates: DateIndex, wanted: date, spelled: str) -> list[P
     coarser = dates.coarser(wanted)
     if coarser:
         return Miss(code="date_precision", reason=f"day not in the source, which gives {coarser}")
+    if unread := dates.unread(wanted):
+        return Miss(
+            reason=f"is not in the source, unless {unread!r} says it in words that are not read; "
+            "Grounding(locale=...) tells the language"
+        )
     if dates.mentions_relative:
         return Miss(
             reason="is not in the source; relative dates are read only with "

@@ -7,22 +7,23 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import groupby
 from operator import itemgetter
 from typing import Final
 
-__all__ = ["Months", "months_of"]
+__all__ = ["Months", "months_elsewhere", "months_of"]
 
 _COMMON: Final = (
     "january jan januar jaenner janvier enero gennaio januari janeiro ene",
     "february feb februar fevrier fevr febrero febbraio februari fevereiro",
-    "march mar marz maerz mars marzo maart marco mrz marts maret",
+    "march mar marz maerz mars marzo maart marco mrz marts maret mac",
     "april apr avril avr abril aprile abr",
     "may mai mayo maggio mei maio maj",
     "june jun juni juin junio giugno junho",
-    "july jul juli juillet juil julio luglio julho",
+    "july jul juli juillet juil julio luglio julho julai",
     "august aug aout agosto augustus ago augusti agustus ogos",
     "september sep sept septembre septiembre settembre setembro",
     "october oct oktober okt octobre octubre ottobre outubro",
@@ -31,44 +32,84 @@ _COMMON: Final = (
 )
 # In other letters, so that they are found at no cost in texts that have none.
 _OTHER_LETTERS: Final = (
-    "января январь січня януари јануар ιανουαριου",
-    "февраля февраль лютого февруари фебруар φεβρουαριου",
-    "марта март березня март μαρτιου",
-    "апреля апрель квітня април απριλιου",
-    "мая май травня мај μαιου",
-    "июня июнь червня юни јун ιουνιου",
-    "июля июль липня юли јул ιουλιου",
-    "августа август серпня август αυγουστου",
-    "сентября сентябрь вересня септември септембар σεπτεμβριου",
-    "октября октябрь жовтня октомври октобар οκτωβριου",
-    "ноября ноябрь листопада ноември новембар νοεμβριου",
-    "декабря декабрь грудня декември децембар δεκεμβριου",
+    "января январь січня січень януари јануар јануара ιανουαριου ιανουαριος ינואר בינואר",
+    "февраля февраль лютого лютий февруари фебруар фебруара φεβρουαριου φεβρουαριος פברואר בפברואר",
+    "марта март березня березень μαρτιου μαρτιος מרץ במרץ",
+    "апреля апрель квітня квітень април априла απριλιου απριλιος אפריל באפריל",
+    "мая май травня травень мај маја μαιου μαιος מאי במאי",
+    "июня июнь червня червень юни јун јуна ιουνιου ιουνιος יוני ביוני",
+    "июля июль липня липень юли јул јула ιουλιου ιουλιος יולי ביולי",
+    "августа август серпня серпень αυγουστου αυγουστος אוגוסט באוגוסט",
+    "сентября сентябрь вересня вересень септември септембар септембра σεπτεμβριου σεπτεμβριος "
+    "ספטמבר בספטמבר",
+    "октября октябрь жовтня жовтень октомври октобар октобра οκτωβριου οκτωβριος אוקטובר באוקטובר",
+    "ноября ноябрь листопада листопад ноември новембар новембра νοεμβριου νοεμβριος נובמבר בנובמבר",
+    "декабря декабрь грудня грудень декември децембар децембра δεκεμβριου δεκεμβριος דצמבר בדצמבר",
 )
-# Each in the form that stands after a day.
+# First the form that stands after a day; then, where it differs, the one that stands alone.
 _BY_LANGUAGE: Final = {
-    "ca": "gener febrer marc abril maig juny juliol agost setembre octubre novembre desembre",
-    "cs": "ledna unora brezna dubna kvetna cervna cervence srpna zari rijna listopadu prosince",
-    "et": "jaanuar veebruar marts aprill mai juuni juuli august september oktoober november "
-    "detsember",
-    "fi": "tammikuuta helmikuuta maaliskuuta huhtikuuta toukokuuta kesakuuta heinakuuta elokuuta "
-    "syyskuuta lokakuuta marraskuuta joulukuuta",
-    "hr": "sijecnja veljace ozujka travnja svibnja lipnja srpnja kolovoza rujna listopada "
-    "studenoga prosinca",
-    "hu": "januar februar marcius aprilis majus junius julius augusztus szeptember oktober "
-    "november december",
-    "lt": "sausio vasario kovo balandzio geguzes birzelio liepos rugpjucio rugsejo spalio "
-    "lapkricio gruodzio",
-    "pl": "stycznia lutego marca kwietnia maja czerwca lipca sierpnia wrzesnia pazdziernika "
-    "listopada grudnia",
-    "ro": "ianuarie februarie martie aprilie mai iunie iulie august septembrie octombrie "
-    "noiembrie decembrie",
-    "sk": "januara februara marca aprila maja juna jula augusta septembra oktobra novembra "
-    "decembra",
-    "sl": "januarja februarja marca aprila maja junija julija avgusta septembra oktobra "
-    "novembra decembra",
-    "tr": "ocak subat mart nisan mayis haziran temmuz agustos eylul ekim kasim aralik",
+    "ca": ("gener febrer marc abril maig juny juliol agost setembre octubre novembre desembre",),
+    "cs": (
+        "ledna unora brezna dubna kvetna cervna cervence srpna zari rijna listopadu prosince",
+        "leden unor brezen duben kveten cerven cervenec srpen zari rijen listopad prosinec",
+    ),
+    "et": (
+        "jaanuar veebruar marts aprill mai juuni juuli august september oktoober november "
+        "detsember",
+    ),
+    "fi": (
+        "tammikuuta helmikuuta maaliskuuta huhtikuuta toukokuuta kesakuuta heinakuuta elokuuta "
+        "syyskuuta lokakuuta marraskuuta joulukuuta",
+        "tammikuu helmikuu maaliskuu huhtikuu toukokuu kesakuu heinakuu elokuu syyskuu lokakuu "
+        "marraskuu joulukuu",
+    ),
+    "hr": (
+        "sijecnja veljace ozujka travnja svibnja lipnja srpnja kolovoza rujna listopada "
+        "studenoga prosinca",
+        "sijecanj veljaca ozujak travanj svibanj lipanj srpanj kolovoz rujan listopad studeni "
+        "prosinac",
+    ),
+    "hu": (
+        "januar februar marcius aprilis majus junius julius augusztus szeptember oktober "
+        "november december",
+    ),
+    "is": ("januar februar mars april mai juni juli agust september oktober november desember",),
+    "lt": (
+        "sausio vasario kovo balandzio geguzes birzelio liepos rugpjucio rugsejo spalio "
+        "lapkricio gruodzio",
+        "sausis vasaris kovas balandis geguze birzelis liepa rugpjutis rugsejis spalis lapkritis "
+        "gruodis",
+    ),
+    "lv": (
+        "janvaris februaris marts aprilis maijs junijs julijs augusts septembris oktobris "
+        "novembris decembris",
+        "janvara februara marta aprila maija junija julija augusta septembra oktobra novembra "
+        "decembra",
+    ),
+    "pl": (
+        "stycznia lutego marca kwietnia maja czerwca lipca sierpnia wrzesnia pazdziernika "
+        "listopada grudnia",
+        "styczen luty marzec kwiecien maj czerwiec lipiec sierpien wrzesien pazdziernik listopad "
+        "grudzien",
+    ),
+    "ro": (
+        "ianuarie februarie martie aprilie mai iunie iulie august septembrie octombrie "
+        "noiembrie decembrie",
+    ),
+    "sk": (
+        "januara februara marca aprila maja juna jula augusta septembra oktobra novembra decembra",
+        "januar februar marec april maj jun jul august september oktober november december",
+    ),
+    "sl": (
+        "januarja februarja marca aprila maja junija julija avgusta septembra oktobra "
+        "novembra decembra",
+        "januar februar marec april maj junij julij avgust september oktober november december",
+    ),
+    "sr": ("januar februar mart april maj jun jul avgust septembar oktobar novembar decembar",),
+    "tr": ("ocak subat mart nisan mayis haziran temmuz agustos eylul ekim kasim aralik",),
 }
 _FOREIGN: Final = re.compile(r"[^\x00-\x7f\d]+")
+_NONE: Final[frozenset[int]] = frozenset()
 # Letters that have no accent to be taken off.
 _LETTERS: Final = str.maketrans({"\u0131": "i", "\u0142": "l"})
 
@@ -76,9 +117,9 @@ _LETTERS: Final = str.maketrans({"\u0131": "i", "\u0142": "l"})
 class Months:
     """The months by the names that are looked for in one text."""
 
-    def __init__(self, names: Mapping[str, int]) -> None:
-        self._names = {**names, **_numbered(_OTHER_LETTERS)}
-        beginnings = sorted({name[:3] for name in names})
+    def __init__(self, names: Mapping[str, frozenset[int]]) -> None:
+        self._names = names
+        beginnings = sorted({name[:3] for name in names if name.isascii()})
         # One branch for each first letter, so that a search is quick.
         self._beginning = re.compile(
             "|".join(
@@ -87,9 +128,14 @@ class Months:
             )
         )
 
+    def numbers(self, word: str) -> frozenset[int]:
+        """Return which months `word` names, from 1 to 12: several where languages differ."""
+        return self._names.get(word.lower() if word.isascii() else _plain(word), _NONE)
+
     def number(self, word: str) -> int | None:
-        """Return which month `word` names, from 1 to 12; None for none."""
-        return self._names.get(word.lower() if word.isascii() else _plain(word))
+        """Return which month `word` names; None for none or several."""
+        numbers = self.numbers(word)
+        return next(iter(numbers)) if len(numbers) == 1 else None
 
     def may_stand(self, text: str) -> Iterator[int]:
         """Yield offsets so that between two numbers there is one wherever a month's name stands.
@@ -107,14 +153,31 @@ class Months:
 @cache
 def months_of(language: str | None) -> Months:
     """Return the months in the languages that are always tried, and in `language`."""
-    names = _numbered(_COMMON)
-    if language in _BY_LANGUAGE:
-        names |= _numbered(tuple(_BY_LANGUAGE[language].split()))
+    names = _named(_COMMON) | _named(_OTHER_LETTERS)
+    for line in _BY_LANGUAGE.get(language or "", ()):
+        names |= _named(tuple(line.split()))
     return Months(names)
 
 
-def _numbered(lines: tuple[str, ...]) -> dict[str, int]:
-    return {_plain(name): number for number, line in enumerate(lines, 1) for name in line.split()}
+@cache
+def months_elsewhere(language: str | None) -> Months:
+    """Return the months by all further names: those that `months_of` has not."""
+    known = months_of(language)
+    names: defaultdict[str, frozenset[int]] = defaultdict(frozenset)
+    for lines in _BY_LANGUAGE.values():
+        for line in lines:
+            for name, numbers in _named(tuple(line.split())).items():
+                if not known.numbers(name):
+                    names[name] |= numbers
+    return Months(dict(names))
+
+
+def _named(lines: tuple[str, ...]) -> dict[str, frozenset[int]]:
+    return {
+        _plain(name): frozenset((number,))
+        for number, line in enumerate(lines, 1)
+        for name in line.split()
+    }
 
 
 def _plain(word: str) -> str:

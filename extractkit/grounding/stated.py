@@ -75,7 +75,7 @@ def stated(text: str, options: Grounding) -> Stated:
     own = convention(options.locale)
     reference = options.reference_date
     day = None if reference is None else date.fromisoformat(reference)
-    dates = DateIndex(text, order=own.order, reference=day)
+    dates = DateIndex(text, order=own.order, reference=day, language=own.language)
     numbers = NumberIndex(text, decimal=own.decimal)
     in_words = SpelledIndex(text, options.locale).values if options.spelled else ()
     return Stated(

@@ -209,9 +209,81 @@ def test_months_have_names_in_the_language_of_the_locale(text: str, locale: str 
     assert answer.matched.rstrip(".") == text.rstrip(".")
 
 
-def test_names_in_other_languages_need_their_locale() -> None:
-    assert ask("6 stycznia 2026", "2026-01-06", "date").verdict == "no"
-    polish = Grounding(locale="pl")
-    assert ask("6 stycznia 2026", "2026-01-06", "date", options=polish).plain
+@pytest.mark.parametrize(
+    "text",
+    [
+        "15 marca 2024", "15. b\u0159ezna 2024", "15. o\u017eujka 2024", "15. marca 2024",
+        "15. marec 2024", "15 martie 2024", "2024 m. kovo 15 d.", "15. maaliskuuta 2024",
+        "2024. m\u00e1rcius 15.", "15 Mart 2024", "15 Mac 2024", "15 de mar\u00e7 de 2024",
+        "15. m\u00e4rts 2024", "15. marts 2024", "15. mars 2024",
+        "15 \u043c\u0430\u0440\u0442\u0430 2024",
+        "15 \u0431\u0435\u0440\u0435\u0437\u043d\u044f 2024",
+        "15 \u039c\u03b1\u03c1\u03c4\u03af\u03bf\u03c5 2024", "15 \u05d1\u05de\u05e8\u05e5 2024",
+        "ng\u00e0y 15 th\u00e1ng 3 n\u0103m 2024",
+    ],
+)  # fmt: skip
+def test_months_are_read_in_many_languages_without_a_locale(text: str) -> None:
+    assert ask(f"Date: {text}", "2024-03-15", "date").plain
+    assert ask(f"Date: {text}", "2024-03-16", "date").verdict == "no"
+
+
+def test_a_name_that_two_languages_give_to_two_months_needs_the_locale() -> None:
+    text = "6 listopada 2026"
+    for day in ("2026-10-06", "2026-11-06"):
+        assert ask(text, day, "date").codes == ("ambiguous_date",)
+    polish, croatian = Grounding(locale="pl"), Grounding(locale="hr")
+    assert ask(text, "2026-11-06", "date", options=polish).plain
+    assert ask(text, "2026-10-06", "date", options=polish).verdict == "no"
+    assert ask(text, "2026-10-06", "date", options=croatian).plain
     assert ask("2026-01-06", "6 stycznia 2026", "text", options=polish).plain
     assert ask("6 pa\u017adziernika 2026", "2026-10-06", "date", options=polish).plain
+
+
+@pytest.mark.parametrize(
+    "text", ["15 blurb 2024", "2024. blurb 15.", "15 \u092e\u093e\u0930\u094d\u091a 2024"]
+)
+def test_a_day_with_an_unread_word_is_not_called_missing(text: str) -> None:
+    answer = ask(f"On {text} we met", "2024-03-15", "date")
+    assert answer.codes == ("not_in_source",)
+    assert "in words that are not read" in answer.report.findings[0].message
+    other = ask(f"On {text} we met", "2024-03-16", "date")
+    assert other.codes == ("date_precision",)
+
+
+def test_a_read_month_is_never_an_unread_word() -> None:
+    answer = ask("15 April 2024, in all of 2024", "2024-03-15", "date")
+    assert "only the year 2024" in answer.report.findings[0].message
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("4-6 March 2024", "4-6 March 2024", "6 March 2024"),
+        ("4 \u2013 6 March 2024", "4 \u2013 6 March 2024", "6 March 2024"),
+        ("from 4 to 6 March 2024", "4 to 6 March 2024", "6 March 2024"),
+        ("4. bis 6. M\u00e4rz 2024", "4. bis 6. M\u00e4rz 2024", "6. M\u00e4rz 2024"),
+        (
+            "from the 4th to the 6th of March, 2024",
+            "4th to the 6th of March, 2024",
+            "6th of March, 2024",
+        ),
+        ("4 March to 6 March 2024", "4 March to 6 March 2024", "6 March 2024"),
+        ("March 4-6, 2024", "March 4-6, 2024", "March 4-6, 2024"),
+        ("March 4th to 6th, 2024", "March 4th to 6th, 2024", "March 4th to 6th, 2024"),
+        ("March 4 - March 6, 2024", "March 4 - March 6, 2024", "March 6, 2024"),
+    ],
+)
+def test_both_ends_of_a_range_are_found(text: str, first: str, last: str) -> None:
+    for day, matched in (("2024-03-04", first), ("2024-03-06", last)):
+        answer = ask(f"Open {text}.", day, "date")
+        assert (answer.verdict, answer.matched) == ("yes", matched)
+    assert ask(f"Open {text}.", "2024-03-05", "date").verdict == "no"
+
+
+def test_a_range_goes_on_in_its_year() -> None:
+    text = "28 February - 3 March 2024"
+    assert ask(text, "2024-02-28", "date").plain
+    assert ask("28 December - 3 January 2024", "2024-12-28", "date").verdict == "no"
+    assert ask("9-6 March 2024", "2024-03-09", "date").verdict == "no"
+    assert ask("31-6 March 2024 and 30 to 31 April 2024", "2024-04-30", "date").verdict == "no"
+    assert ask("rooms 3-4-6 March 2024", "2024-03-04", "date").verdict == "no"

@@ -87,3 +87,10 @@ def test_options_that_cannot_be_used_are_refused_at_once() -> None:
         facts("x", locale="xx")
     with pytest.raises(UsageError, match="reference_date"):
         facts("x", reference_date="soon")
+
+
+def test_months_in_the_language_of_the_locale_are_stated() -> None:
+    text = "6 listopada 2026"
+    assert stated(text, Grounding(locale="pl")).dates == (date(2026, 11, 6),)
+    assert stated(text, Grounding(locale="hr")).dates == (date(2026, 10, 6),)
+    assert stated("4-6 March 2024", Grounding()).dates == (date(2024, 3, 4), date(2024, 3, 6))

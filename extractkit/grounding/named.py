@@ -1,0 +1,153 @@
+"""Every day that a text gives with a month's name, alone or as an end of a range.
+
+Neighbours: `months` knows the names, `dates` files what is found here. Of 4-6 March 2024 both days
+are found, the first with all of it as its place; only what both share in writing is filled in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from functools import partial
+from typing import Final, NamedTuple
+
+from extractkit.grounding.digits import beside
+from extractkit.grounding.months import Months
+
+__all__ = ["GAP", "ORDINAL", "NamedDay", "day_of", "named_days", "year_of"]
+
+GAP: Final = r"[\s\-/.,]{0,3}"
+"""What may stand between a day and a month."""
+ORDINAL: Final = r"(?:st|nd|rd|th|er|\u00ba|\u00aa|\.)?"
+"""What may stand behind a day."""
+
+_AFTER_YEAR: Final = r"(?!\d|[:.,]\d)"
+_LINKS: Final = (
+    "to and till until through thru bis und au et al a e y tot en til og do \u0434\u043e \u0438 "
+    "\u043f\u043e"
+)
+_LINK: Final = rf"(?:\s?[-\u2013\u2014&]\s?|\s(?:{'|'.join(_LINKS.split())})\s)"
+
+# These look ahead without consuming, so that no reading hides one that starts inside it.
+_DAY_FIRST: Final = re.compile(
+    rf"(?<!\d)(?<!\d[.,])(?=(?P<day>\d{{1,2}}){ORDINAL}{GAP}(?:day\s+of\s+|of\s+|de\s+)?"
+    rf"(?P<month>[^\W\d_]{{3,12}}){GAP}(?:of\s+|de\s+)?(?P<year>\d{{4}}|['\u2019]?\d{{2}}){_AFTER_YEAR})",
+    re.IGNORECASE,
+)
+_DAY_YEAR: Final = re.compile(
+    rf"(?<!\d)(?=(?P<day>\d{{1,2}})(?:st|nd|rd|th)?"
+    rf"(?:{_LINK}(?P<last>\d{{1,2}})(?:st|nd|rd|th)?(?=[\s,]))?"
+    rf"(?P<gap>[\s\-/.,]{{1,3}})(?P<year>\d{{4}}|['\u2019]?\d{{2}}){_AFTER_YEAR})",
+    re.IGNORECASE,
+)
+_YEAR_FIRST: Final = re.compile(
+    r"(?<!\d)(?=(?P<year>\d{4})(?:\s?m\.)?[\s\-/.,]{1,3}(?P<month>[^\W\d_]{3,12})[\s\-/.,]{1,3}"
+    r"(?P<day>\d{1,2})(?!\d))"
+)
+_MONTH_BEFORE: Final = re.compile(
+    rf"(?<![^\W\d_])(?P<month>[^\W\d_]{{3,12}}){GAP}(?:the\s)?\Z", re.IGNORECASE
+)
+_FIRST_DAY: Final = re.compile(
+    rf"(?<![\w.,/:\-\u2013])(?P<day>\d{{1,2}}){ORDINAL}"
+    rf"(?:\s(?:of\s|de\s)?(?P<month>[^\W\d_]{{3,12}})\.?)?{_LINK}(?:the\s)?\Z",
+    re.IGNORECASE,
+)
+_FIRST_MONTH: Final = re.compile(
+    rf"(?<!\w)(?P<month>[^\W\d_]{{3,12}})\.?\s(?:the\s)?(?P<day>\d{{1,2}}){ORDINAL}{_LINK}\Z",
+    re.IGNORECASE,
+)
+_REACH: Final = 36
+
+
+class NamedDay(NamedTuple):
+    """One day at one place.
+
+    Attributes:
+        day: The day.
+        start: First character.
+        end: One past the last character.
+        year: Where four digits of it are its year; None where it has two.
+        doubt: The other way to read it, as a sentence; "" where there is none.
+    """
+
+    day: date
+    start: int
+    end: int
+    year: tuple[int, int] | None
+    doubt: str = ""
+
+
+def named_days(text: str, months: Months) -> Iterator[NamedDay]:
+    """Yield every day of `text` whose month is one of `months` by its name."""
+    before, after = beside(text, months.may_stand(text))
+    for pattern in (_DAY_FIRST, _YEAR_FIRST):
+        for match in filter(None, map(partial(pattern.match, text), before)):
+            span = (
+                min(match.start("day"), match.start("year")),
+                max(match.end("day"), match.end("year")),
+            )
+            for found in _days(match, match["month"], match["day"], span, months):
+                yield found
+                yield from _first_of(text, found, months)
+    for match in filter(None, map(partial(_DAY_YEAR.match, text), after)):
+        start = match.start()
+        month = _MONTH_BEFORE.search(text, max(0, start - 22), start)
+        # "March 6 20" is a day and a count; "March 6, 20" and "March 6 '20" are dates.
+        if month and (len(match["year"]) > 2 or not match["gap"].isspace()):
+            yield from _month_first(text, match, month, months)
+
+
+def _month_first(
+    text: str, match: re.Match[str], month: re.Match[str], months: Months
+) -> Iterator[NamedDay]:
+    span = month.start("month"), match.end("year")
+    for found in _days(match, month["month"], match["last"] or match["day"], span, months):
+        yield found
+        if match["last"] is None:
+            yield from _first_of(text, found, months)
+        elif int(match["day"]) < int(match["last"]):
+            yield found._replace(day=found.day.replace(day=int(match["day"])))
+
+
+def _days(
+    match: re.Match[str], word: str, day: str, span: tuple[int, int], months: Months
+) -> Iterator[NamedDay]:
+    year = match["year"]
+    numbers = sorted(months.numbers(word))
+    doubt = f"{word!r} names another month in another language" if len(numbers) > 1 else ""
+    at = match.span("year") if len(year) == 4 else None
+    for number in numbers:
+        found = day_of(year_of(year.lstrip("'\u2019")), number, int(day))
+        if found is not None:
+            yield NamedDay(found, *span, at, doubt)
+
+
+def _first_of(text: str, last: NamedDay, months: Months) -> Iterator[NamedDay]:
+    """Yield the first day of a range that ends with `last`, if one does."""
+    begin = max(0, last.start - _REACH)
+    for pattern in (_FIRST_MONTH, _FIRST_DAY):
+        match = pattern.search(text, begin, last.start)
+        if match is None:
+            continue
+        named = match["month"]
+        month = last.day.month if named is None else months.number(named)
+        first = day_of(last.day.year, month, int(match["day"]))
+        if first is not None and first < last.day:
+            yield last._replace(day=first, start=match.start())
+
+
+def year_of(digits: str) -> int:
+    """Return the year that two or four digits stand for."""
+    year = int(digits)
+    if len(digits) > 2:
+        return year
+    return year + (1900 if year >= 69 else 2000)
+
+
+def day_of(year: int, month: int | None, day: int) -> date | None:
+    """Return the day; None where the calendar has no such day."""
+    try:
+        return date(year, month or 0, day)
+    except ValueError:
+        return None
