@@ -159,6 +159,8 @@ def _compare(engine: Engine, count: int, bounds: Bounds) -> None:
             best = place.labels[reference.index(max(reference))]
             is_best = place.labels[place.chosen] == best
             path.append((abs((estimate.probability or 0.0) - own), is_best))
+        if number % 50 == 49:
+            print(f"  {number + 1} prompts, largest distance {max(apart):.2g}", flush=True)
         began = time.process_time()
     _print(count, apart, path, spent, bounds)
 
@@ -193,7 +195,7 @@ def _teacher(
     answer = [pieces[token.token] for token in response.tokens]
     data = response.text.encode()
     found: list[list[float]] = []
-    engine.keep(0)
+    engine.keep(len(prompt.stable))  # that is there from the extraction; all else is done anew
     for place in places:
         before = [*prompt.stable, *prompt.rest, *answer[: place.token]]
         done = len(engine.past)
@@ -226,10 +228,12 @@ def _alternatives(data: bytes, response: ModelResponse, place: ChoicePlace) -> l
 
 def _forced(engine: Engine, first: Any, start: int, text: str) -> float:
     total, logits = 0.0, first
-    for token in engine.tokenize(text):
+    tokens = engine.tokenize(text)
+    for place, token in enumerate(tokens, 1):
         exact = logits.astype(np.float64)
         total += float(exact[token] - np.logaddexp.reduce(exact))
-        logits = engine.evaluate([token])
+        if place < len(tokens):
+            logits = engine.evaluate([token])
     engine.keep(start)
     return total
 

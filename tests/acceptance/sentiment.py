@@ -1,0 +1,221 @@
+"""Confidence of the embedded model where there are labels: reviews, rated by 15 to 20 readers each.
+
+    python -m tests.acceptance.sentiment [--items 450] [--model PATH]
+
+Is what is written positive or negative? The label is what most raters say; snippets that most find
+neutral are left out. Asked twice: answered by words of several tokens, and by codes of one token.
+The numbers are `result.confidence` as any caller gets them. A third of the items fits the
+calibrations, a third the policy, and the last third is reported on, with both frozen.
+
+Bounds: every answer has a number; on the last third, the log-loss falls with Platt scaling (which
+can put right a model that prefers one of its answers, as a temperature cannot), and the 95 %
+interval of the difference (paired bootstrap) lies above 0. All else is what it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel
+
+from extractkit import Extractor
+from extractkit.calibration import (
+    AbstentionPolicy,
+    Calibration,
+    IsotonicCalibration,
+    PlattScaling,
+    TemperatureScaling,
+    accuracy_at_coverage,
+    accuracy_coverage_curve,
+    auc,
+    brier_score,
+    expected_calibration_error,
+    log_loss,
+)
+from extractkit.providers.local import Local
+
+from .shared_data import Bounds, machine, rows
+
+_FILES: Final = ("amazonReviewSnippets", "movieReviewSnippets")
+_ABSTAINED: Final = (0, 5, 10, 20, 30, 50)
+_TARGETS: Final = (0.7, 0.8)
+_RESAMPLES: Final = 2000
+_MAPS: Final[tuple[type[Calibration], ...]] = (
+    TemperatureScaling, PlattScaling, IsotonicCalibration,
+)  # fmt: skip
+
+
+class Word(BaseModel):
+    """The answer in words."""
+
+    tone: Literal["positive", "negative"]
+
+
+class Code(BaseModel):
+    """The answer as a code."""
+
+    tone: Literal["A", "B"]
+
+
+_ASK: Final = "Is the tone of the text positive or negative?"
+_WAYS: Final[dict[str, tuple[Any, str, str]]] = {
+    # way -> target, instructions, the JSON of "positive"
+    "words": (Word, _ASK, '"positive"'),
+    "codes": (Code, f"{_ASK} A: positive. B: negative.", '"A"'),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answers:
+    """What came, in the order of the items."""
+
+    positive: list[float]
+    confidence: list[float]
+    correct: list[bool]
+    labels: list[bool]
+
+
+def main() -> int:
+    """Ask, print, and return the exit code."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("--items", type=int, default=450)
+    parser.add_argument("--model", default=None)
+    arguments = parser.parse_args()
+    items = _items(arguments.items)
+    bounds = Bounds()
+    print(f"{machine()}; {time.strftime('%Y-%m-%d')}")
+    share = sum(item["majority"] == "positive" for item in items) / len(items)
+    print(f"{len(items)} snippets, {share:.1%} of them positive")
+    for way, (target, instructions, label) in _WAYS.items():
+        began = time.process_time()
+        extractor = Extractor(target, model=Local(arguments.model), instructions=instructions)
+        answers = _asked(extractor, items, label)
+        spent = (time.process_time() - began) / len(items)
+        print(f"\n{way}: {spent:.2f} s of CPU for each", flush=True)
+        _report(way, answers, bounds, expected=len(items))
+    return bounds.exit_code()
+
+
+def _items(count: int) -> list[dict[str, Any]]:
+    found = [
+        row
+        for name in _FILES
+        for row in rows("vader_rated_reviews", "dev", f"{name}.jsonl")
+        if row["majority"] in ("positive", "negative")
+    ]
+    random.Random(6).shuffle(found)
+    return found[:count]
+
+
+def _asked(extractor: Extractor[Any], items: Sequence[dict[str, Any]], label: str) -> _Answers:
+    answers = _Answers(positive=[], confidence=[], correct=[], labels=[])
+    for item in items:
+        result = extractor.extract(item["text"])
+        found = result.confidence.get("/tone")
+        if not result.ok or found is None or found.probability is None:
+            continue
+        is_positive = item["majority"] == "positive"
+        says_positive = f'"{result.unwrap().tone}"' == label
+        answers.positive.append(found.alternatives[label])
+        answers.confidence.append(found.probability)
+        answers.correct.append(says_positive == is_positive)
+        answers.labels.append(is_positive)
+    return answers
+
+
+def _report(way: str, answers: _Answers, bounds: Bounds, *, expected: int) -> None:
+    count = len(answers.correct)
+    bounds.check(count == expected, f"{way}: every answer has a number", f"{count} of {expected}")
+    print(f"  all {count}:")
+    print(f"    accuracy {_mean(answers.correct):.2%}")
+    print(f"    AUC of P(positive) against the label {auc(answers.positive, answers.labels):.4f}")
+    print(f"    AUC of confidence for being right {auc(answers.confidence, answers.correct):.4f}")
+    curve = accuracy_coverage_curve(answers.confidence, answers.correct)
+    kept = [
+        f"{abstained} %: {accuracy_at_coverage(curve, 1 - abstained / 100).accuracy:.2%}"
+        for abstained in _ABSTAINED
+    ]
+    print(f"    accuracy where so many are abstained on: {', '.join(kept)}")
+    third = count // 3
+    parts = [
+        (answers.confidence[at : at + third], answers.correct[at : at + third])
+        for at in (0, third, 2 * third)
+    ]
+    _print_calibrations(way, parts[0], parts[2], bounds)
+    _print_policy(parts)
+
+
+def _print_calibrations(
+    way: str,
+    fitted: tuple[list[float], list[bool]],
+    held: tuple[list[float], list[bool]],
+    bounds: Bounds,
+) -> None:
+    before, correct = held
+    print(f"  last third, {len(correct)}: ECE in 10 bins of equal width and of equal mass")
+    _print_figures("as given", before, correct)
+    for kind in _MAPS:
+        after = list(map(kind.fit(*fitted).apply, before))
+        _print_figures(kind.__name__, after, correct)
+        low, high = _difference(before, after, correct)
+        gain = log_loss(before, correct) - log_loss(after, correct)
+        print(f"    {'':<20} log-loss falls by {gain:.4f}, 95 % interval {low:.4f} to {high:.4f}")
+        if kind is PlattScaling:
+            what = f"{way}: log-loss falls with Platt scaling, the interval above 0"
+            bounds.check(low > 0, what, f"{low:.4f} to {high:.4f}")
+
+
+def _print_figures(name: str, confidences: list[float], correct: list[bool]) -> None:
+    width = expected_calibration_error(confidences, correct, bins=10).error
+    mass = expected_calibration_error(confidences, correct, bins=10, scheme="mass").error
+    print(
+        f"    {name:<20} ECE {width:.2%} and {mass:.2%}, Brier "
+        f"{brier_score(confidences, correct):.4f}, log-loss {log_loss(confidences, correct):.4f}"
+    )
+
+
+def _difference(
+    before: list[float], after: list[float], correct: list[bool]
+) -> tuple[float, float]:
+    """Return the 95 % interval by which the log-loss falls, items drawn with replacement."""
+    generator = random.Random(1)
+    gains = [
+        log_loss([old], [right]) - log_loss([new], [right])
+        for old, new, right in zip(before, after, correct, strict=True)
+    ]
+    means = sorted(_mean(generator.choices(gains, k=len(gains))) for _ in range(_RESAMPLES))
+    return means[_RESAMPLES // 40], means[-_RESAMPLES // 40]
+
+
+def _print_policy(parts: Sequence[tuple[list[float], list[bool]]]) -> None:
+    calibration = PlattScaling.fit(*parts[0])
+    _, (chosen_on, chosen_right), (held, correct) = parts
+    for target in _TARGETS:
+        policy = AbstentionPolicy.fit(
+            map(calibration.apply, chosen_on),
+            chosen_right,
+            target_accuracy=target,
+            confidence_level=0.9,
+        )
+        outcome = policy.evaluate(map(calibration.apply, held), correct)
+        if outcome.accuracy is None:
+            print(f"  policy for {target:.0%}: keeps nothing: {policy.reason}")
+            continue
+        print(
+            f"  policy for {target:.0%} (90 %): keeps {outcome.coverage:.1%} of the last third, "
+            f"of which {outcome.accuracy:.2%} are right"
+        )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
