@@ -61,6 +61,8 @@ def test_relative_days_count_from_the_reference() -> None:
         ("e\u0301a b", ["e\u0301a", " ", "b"]),
         ("Co\u00ad\nop up", ["Co\u00ad\nop", " ", "up"]),
         ("million№5", ["million№", "5"]),
+        ("x .5 y", ["x", " ", ".5", " ", "y"]),
+        ("at 5.", ["at", " ", "5", "."]),
         ("", [""]),
     ],
 )

@@ -11,6 +11,9 @@ from extractkit.errors import ProviderError, SchemaError, UsageError
 from extractkit.messages import Constraint
 from extractkit.providers.local._constraint import _JSON_OPTIONS, GrammarCompiler
 from extractkit.schema.grammar import JSON_OPTIONS
+from extractkit.schema.grammar.parts import Rules
+from extractkit.schema.grammar.runs import FARTHEST, Runs
+from extractkit.schema.grammar.texts import source_text
 
 from .engines import PIECES, VOCABULARY, ids_of
 
@@ -201,6 +204,18 @@ def test_a_lark_grammar_is_a_constraint_too(compiler):
     mask = compiler.mask(Constraint(kind="grammar", grammar='start: "oak" | "pine"'))
     assert accepts(mask, "pine")
     assert not accepts(compiler.mask(Constraint(kind="grammar", grammar='start: "oak"')), "elm")
+
+
+def test_words_as_long_as_a_grammar_of_a_source_may_have_can_be_looked_through(compiler):
+    words, rules = ["ab" * 500, " ", "cd" * 500], Rules()
+    root = source_text(rules, Runs(words), 1, FARTHEST)
+    mask = compiler.mask(Constraint(kind="grammar", grammar=rules.text(root)))
+    for token in ids_of('"'):
+        mask.accept(token)
+    assert {PIECES[token][:1] for token in mask.legal()} == {b"a", b"c"}
+    mask.accept(PIECES.index(b"c"))
+    assert text_of(mask.forced()) == f'{words[2][1:]}"'
+    assert mask.complete
 
 
 def test_an_error_of_a_grammar_names_the_place_in_the_schema_that_it_was_written_from(compiler):

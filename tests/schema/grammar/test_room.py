@@ -137,10 +137,12 @@ class Kept(BaseModel):
     free: int
     other: dict[str, int]
     many: list[Grounded[int]]
+    words: Verbatim[list[str]]
 
 
 NOTHING: dict[str, Any] = {
     "text": None, "number": 4, "keys": {}, "free": 1, "other": {}, "many": [],
+    "words": [],
 }  # fmt: skip
 GIANT = 4111111111111111
 
@@ -158,6 +160,8 @@ GIANT = 4111111111111111
         ({"number": GIANT}, []),
         ({"free": GIANT}, [("/free", "maximum", 10**15)]),
         ({"many": [4, 4]}, [("/many", "maxItems", 2)]),
+        ({"words": ["oak", "word"]}, [("/words", "maxItems", 2)]),
+        ({"words": ["word oak\nfour"]}, [("/words/0", "maxLength", 16)]),
         ({"unheard": 1, "text": 5}, []),
     ],
 )
