@@ -16,7 +16,7 @@ level GROUNDED. This room never changes a value and never calls a model.
     near        near matches, where they are asked for
     months      names of the months
     locales     decimal marks and date orders by language
-    align       the choice among several places
+    places, align         all places of a value; the choice among them
     evidence    the spans of what is chosen, made when somebody looks at them
     shared      places that more values of a list stand on than the text has
 """
@@ -140,7 +140,8 @@ def locate_rows(
         UsageError: If the locale is not known, or the reference date is no ISO date.
         UnsupportedError: If numbers in words are asked for and cannot be read.
     """
-    pointers, places, misses, exempt = Source(text, options).find_all(rows)
+    source = Source(text, options)
+    pointers, places, misses, exempt = source.find_all(rows)
     evidence = Evidence(pointers, places, text)
     doubtful: Mapping[Pointer, Place] = {}
     if len(text) > _SHORT:
@@ -150,7 +151,7 @@ def locate_rows(
     findings = _findings(rows, misses, doubtful, text) if misses or doubtful else ()
     return GroundingReport(
         evidence=evidence,
-        findings=(*findings, *shared_places(pointers, places, text)),
+        findings=(*findings, *shared_places(pointers, places, text, source.count_folded)),
         count=LevelCount(checked=len(rows) - exempt, exempt=exempt, failed=len(misses)),
     )
 

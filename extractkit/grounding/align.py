@@ -2,8 +2,9 @@
 
 Neighbours: `source` finds the places, this module chooses among them. A place without a doubt is
 taken before one with a doubt, then the place nearest to what was found for the same parent, then
-the first. Where a list has a value several times, these take its places one after the other. The
-same claims and text always give the same choice.
+the one written most like the value, then the first. Where a list has a value several times, these
+take its places one after the other, and so do fields with the same value; a field outside of lists
+leaves what others have taken. The same claims and text always give the same choice.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ import sys
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, count
-from operator import add, lt
-from typing import Literal, NamedTuple, TypeAlias
+from operator import add
+from typing import TypeAlias
 
+from extractkit.grounding.places import Grade, Place, Places
 from extractkit.paths import Pointer
 
 __all__ = ["Grade", "Place", "Places", "choose", "line_breaks"]
@@ -24,133 +26,8 @@ _LINE_BREAK_COST = 40
 _SIBLINGS = 8
 _FAR = sys.maxsize
 
-Grade: TypeAlias = Literal["exact", "normalised", "fuzzy"]
-
-
-class Place(NamedTuple):
-    """One place in the text that states a value; a tuple, for there are very many.
-
-    Attributes:
-        start: First character.
-        end: One past the last character.
-        grade: "exact" where the text has the value's own characters.
-        doubt: Why it may not state that value, as a sentence; "" for a plain yes.
-        code: Short name of that doubt.
-    """
-
-    start: int
-    end: int
-    grade: Grade
-    doubt: str = ""
-    code: str = ""
-
-
-class Places:
-    """All places of one value, at least one, in the order of the text.
-
-    Attributes:
-        starts: Where the best of them start: those without a doubt, if there are any.
-        grade: The grade of the first of these.
-        best: These themselves; None where all are of that grade and without a doubt.
-        count: How many there are, the best and others.
-        head: Where the first of them starts.
-        is_doubtful: Whether there is a doubt about each of them.
-    """
-
-    __slots__ = (
-        "_are_apart",
-        "_beside",
-        "_ends",
-        "_found",
-        "best",
-        "count",
-        "grade",
-        "head",
-        "is_doubtful",
-        "starts",
-    )
-
-    def __init__(
-        self,
-        starts: list[int],
-        ends: list[int] | int,
-        grade: Grade,
-        *,
-        beside: Sequence[tuple[int, int]] = (),
-    ) -> None:
-        """Make places without a doubt, all of one grade.
-
-        Args:
-            starts: Where they start, at least one.
-            ends: Where they end, or the length that all of them have.
-            grade: The grade of all.
-            beside: Where others start and end, about which there is a doubt.
-        """
-        self.starts, self._ends, self.grade = starts, ends, grade
-        self.best: Sequence[Place] | None = None
-        self.is_doubtful = False
-        self._are_apart: bool | None = None
-        self._found: Sequence[Place] = ()
-        self._beside = beside
-        self.count = len(starts)
-        self.head = starts[0]
-        if beside:
-            self.count += len(beside)
-            self.head = min(self.head, beside[0][0])
-
-    @classmethod
-    def of(cls, found: Sequence[Place], *, beside: Sequence[tuple[int, int]] = ()) -> Places:
-        """Return these places, at least one; `beside` others only if none of these is doubtful."""
-        best = found
-        if len(found) > 1:
-            best = [place for place in found if not place[3]] or found
-        starts, ends = [place[0] for place in best], [place[1] for place in best]
-        made = cls(starts, ends, best[0][2], beside=beside)
-        made.best = best
-        made.is_doubtful = best[0][3] != ""
-        if beside:
-            return made
-        made._found = found
-        made.count = len(found)
-        made.head = found[0][0]
-        return made
-
-    @property
-    def ends(self) -> list[int]:
-        """Where the best of them end."""
-        ends = self._ends
-        if isinstance(ends, int):
-            length = ends
-            ends = self._ends = [start + length for start in self.starts]
-        return ends
-
-    @property
-    def spans(self) -> tuple[tuple[int, int], ...]:
-        """Where all of them stand, in the order of the text."""
-        if self._found:
-            return tuple([(place[0], place[1]) for place in self._found])
-        return tuple(sorted([*zip(self.starts, self.ends, strict=True), *self._beside]))
-
-    def are_apart(self) -> bool:
-        """Return whether the best ones end in the order in which they start."""
-        if self._are_apart is None:
-            ends = self.ends
-            self._are_apart = all(map(lt, ends, ends[1:]))
-        return self._are_apart
-
-    @property
-    def first(self) -> tuple[int, int]:
-        """Where the first of all starts and ends."""
-        if self._found:
-            return self._found[0][:2]
-        return min([(self.starts[0], self.ends[0]), *self._beside[:1]])
-
-    @property
-    def all_starts(self) -> tuple[int, ...]:
-        """Where all of them start."""
-        if self._found:
-            return tuple([place[0] for place in self._found])
-        return tuple(sorted([*self.starts, *(start for start, _ in self._beside)]))
+_Open: TypeAlias = "tuple[int, _Siblings, Places]"
+"""A value with several places: its number, its siblings, its places."""
 
 
 def line_breaks(text: str) -> list[int]:
@@ -165,35 +42,106 @@ def choose(places: Mapping[Pointer, Places], breaks: Sequence[int]) -> list[int]
         places: What was found for each.
         breaks: Where the line breaks of the text stand.
     """
-    chosen = [0] * len(places)
+    choice = _Choice(places, breaks)
     placed: dict[Pointer, _Siblings] = {}
-    undecided: list[tuple[int, _Siblings, Places]] = []
-    listed: dict[tuple[int, int], list[int]] = {}
-    for index, (pointer, each) in enumerate(places.items()):
-        parent, _, name = pointer.rpartition("/")
+    in_lists: list[_Open] = []
+    others: list[_Open] = []
+    for index, (pointer, each) in enumerate(choice.every):
+        parent = pointer.rpartition("/")[0]
         siblings = placed.get(parent)
         if siblings is None:
             siblings = placed[parent] = _Siblings(breaks)
         if len(each.starts) == 1:
             siblings.add(each.starts[0], each.ends[0])
+            choice.used.add((each.starts[0], each.ends[0]))
         else:
-            undecided.append((index, siblings, each))
-            if name.isdecimal():
-                listed.setdefault((id(siblings), id(each)), []).append(index)
-    again = {
-        index: (same, at)
-        for same in listed.values()
-        if len(same) > 1
-        for at, index in enumerate(same)
-    }
-    every = list(places.items()) if again else ()
-    for index, siblings, each in undecided:
-        taken = _next(*again[index], every, chosen) if index in again else None
+            is_in_list = any(map(str.isdecimal, pointer.split("/")))
+            (in_lists if is_in_list else others).append((index, siblings, each))
+    choice.group((*in_lists, *others))
+    for index, siblings, each in in_lists:
+        choice.take(index, siblings, each, is_in_list=True)
+    for index, siblings, each in others:
+        choice.take(index, siblings, each, is_in_list=False)
+    return choice.chosen
+
+
+class _Choice:
+    """What is taken so far.
+
+    Attributes:
+        every: Each pointer and its places.
+        chosen: Which place each takes.
+        used: The spans of the places that are taken.
+    """
+
+    def __init__(self, places: Mapping[Pointer, Places], breaks: Sequence[int]) -> None:
+        self.every = list(places.items())
+        self.chosen = [0] * len(places)
+        self.used: set[tuple[int, int]] = set()
+        self._breaks = breaks
+        self._same: dict[int, tuple[list[int], int]] = {}
+        self._apart: dict[int, list[int]] = {}
+
+    def group(self, undecided: Sequence[_Open]) -> None:
+        """Note which values of one parent have the same places."""
+        groups: dict[tuple[int, int], list[int]] = {}
+        numbers: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
+        known: dict[int, int] = {}
+        for index, siblings, each in undecided:
+            number = known.get(id(each))
+            if number is None:
+                where = tuple(each.starts), tuple(each.ends)
+                number = known[id(each)] = numbers.setdefault(where, index)
+            groups.setdefault((id(siblings), number), []).append(index)
+        for same in groups.values():
+            if len(same) > 1:
+                self._same.update({index: (same, at) for at, index in enumerate(same)})
+
+    def take(self, index: int, siblings: _Siblings, each: Places, *, is_in_list: bool) -> None:
+        """Choose a place for a value that has several."""
+        same, at = self._same.get(index, (None, 0))
+        taken: int | None = None
+        if self.every[index][0].rpartition("/")[2].isdecimal():
+            taken = None if same is None else _next(same, at, self.every, self.chosen)
+        elif same is not None or not is_in_list:
+            first = same[0] if same else index
+            if first == index:
+                wanted = len(same) if same else 1
+                self._apart[index] = self._spread(siblings, each, wanted, is_in_list=is_in_list)
+            apart = self._apart[first]
+            taken = apart[at] if at < len(apart) else None
         if taken is None:
-            taken = siblings.nearest(each) if siblings.starts else 0
-        chosen[index] = taken
-        siblings.add(each.starts[taken], each.ends[taken])
-    return chosen
+            taken = siblings.nearest(each) if siblings.starts else each.preferred
+        self.chosen[index] = taken
+        start, end = each.starts[taken], each.ends[taken]
+        self.used.add((start, end))
+        siblings.add(start, end)
+
+    def _spread(
+        self, siblings: _Siblings, each: Places, wanted: int, *, is_in_list: bool
+    ) -> list[int]:
+        """Return a place for each of several fields with the same value, in the order of the text.
+
+        Fields of a row take places on one line; others those that no other value has taken.
+        """
+        starts, ends = each.starts, each.ends
+        spans = zip(starts, ends, strict=True)
+        free = [at for at, span in enumerate(spans) if is_in_list or span not in self.used]
+        found: list[int] = []
+        while free and len(found) < wanted:
+            if siblings.starts:
+                left = Places([starts[at] for at in free], [ends[at] for at in free], "exact")
+                taken = free[siblings.nearest(left)]
+            else:
+                taken = each.preferred if each.preferred in free else free[0]
+            if found and is_in_list and not self._on_one_line(starts[found[0]], starts[taken]):
+                break
+            free.remove(taken)
+            found.append(taken)
+        return sorted(found)
+
+    def _on_one_line(self, one: int, other: int) -> bool:
+        return bisect_left(self._breaks, one) == bisect_left(self._breaks, other)
 
 
 def _next(

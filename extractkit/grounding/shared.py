@@ -7,7 +7,7 @@ for several. It is a doubt and no verdict: a header can hold for every row of a 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import takewhile
 from operator import attrgetter, gt
 
@@ -21,7 +21,10 @@ _HEAD, _COUNT = attrgetter("head"), attrgetter("count")
 
 
 def shared_places(
-    pointers: Sequence[Pointer], places: Sequence[Places], text: str
+    pointers: Sequence[Pointer],
+    places: Sequence[Places],
+    text: str,
+    count_folded: Callable[[str], int],
 ) -> Iterator[Finding]:
     """Yield a warning for each value that one column of a list has more often than the text.
 
@@ -29,6 +32,7 @@ def shared_places(
         pointers: Of the found values, in the order of the answer.
         places: Every place of each of these.
         text: What the offsets count in.
+        count_folded: Returns how often a string stands in the text after folding.
     """
     # Most values are claimed no more often than they stand there, whatever their columns.
     firsts = Counter(map(_HEAD, places))
@@ -41,7 +45,12 @@ def shared_places(
     for (column, starts), group in groups.items():
         if len(group) > len(starts):
             start, end = group[0].first
-            yield _warning(column, len(group), len(starts), text[start:end])
+            said, count = text[start:end], len(starts)
+            if group[0].grade == "exact" and any(map(str.isalpha, said)):
+                # Where a string has places as it is, those in other letters are left out.
+                count = max(count, count_folded(said))
+            if len(group) > count:
+                yield _warning(column, len(group), count, said)
 
 
 def _column(pointer: Pointer) -> Pointer:

@@ -176,6 +176,11 @@ class Source:
         """The text, folded."""
         return self._phrases.folded
 
+    def count_folded(self, phrase: str) -> int:
+        """Return at how many places `phrase` stands after folding."""
+        needle = fold_phrase(phrase)
+        return len(self._phrases.find(needle)) if needle else 0
+
     @cached_property
     def _phrases(self) -> PhraseIndex:
         return PhraseIndex(self._text)
@@ -301,7 +306,11 @@ def _places_of(
     for token, starts in alike:
         grade, length = _grade(token, spelled), len(token)
         found += [_new(Place, (start, start + length, grade, "", "")) for start in starts]
-    return Places.of(sorted(found), beside=beside)
+    places = Places.of(sorted(found), beside=beside)
+    length = len(spelled)
+    unlike = [abs(place[1] - place[0] - length) for place in places.best or ()]
+    places.preferred = unlike.index(min(unlike))
+    return places
 
 
 def _grade(written: str, spelled: str) -> Grade:

@@ -5,8 +5,9 @@ from bisect import bisect_left
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractkit.grounding import locate
+from extractkit.grounding import ClaimKind, locate
 from extractkit.grounding.align import Place, Places, choose, line_breaks
+from extractkit.paths import JsonValue
 from tests.grounding.asking import Claim
 
 TABLE = "Widget  2  5.00  10.00\nGadget  2  5.00  10.00\nTotal  20.00"
@@ -67,7 +68,9 @@ _TEXT = "Bolt 7 4.20\nNut 7 4.20 pcs\n\nPen 1 1.00\n4.20 7 end of the table\nBol
 _spans = st.tuples(st.integers(0, len(_TEXT) - 1), st.integers(1, 9)).map(
     lambda pair: (pair[0], min(len(_TEXT), sum(pair)))
 )
-_rows = st.lists(st.lists(_spans, min_size=1, max_size=12, unique=True).map(sorted), max_size=12)
+_rows = st.lists(
+    st.lists(_spans, min_size=1, max_size=12, unique=True).map(sorted), max_size=12, unique_by=tuple
+)
 
 
 def _far(one: tuple[int, int], other: tuple[int, int]) -> int:
@@ -146,3 +149,83 @@ def test_values_before_a_list_do_not_move_its_first() -> None:
     ]
     evidence = locate(claims, "flu, flu, flu, last").evidence
     assert [span.start for span in evidence.values()] == [15, 0, 5]
+
+
+def _number(pointer: str, value: JsonValue) -> tuple[str, JsonValue, ClaimKind]:
+    return pointer, value, "number"
+
+
+def _starts(text: str, *rows: tuple[str, JsonValue, ClaimKind]) -> list[int]:
+    claims = [Claim(pointer=pointer, value=value, kind=kind) for pointer, value, kind in rows]
+    return [span.start for span in locate(claims, text).evidence.values()]
+
+
+def test_fields_with_the_same_value_take_their_own_places_in_the_order_of_the_text() -> None:
+    text = "Subtotal 48.00 Tax 0 Total 48.00"
+    fields: list[tuple[str, JsonValue, ClaimKind]] = [
+        ("/subtotal", "48.00", "number"),
+        ("/tax", 0, "number"),
+        ("/total", "48.00", "number"),
+    ]
+    assert _starts(text, *fields) == [9, 19, 27]
+    assert _starts(text, fields[0], fields[2]) == [9, 27]
+    # The second is nearer to what else was found, and is still not taken first.
+    assert _starts("48 and of 48: pcs", ("/a", 48, "number"), ("/u", "pcs", "text")) == [10, 14]
+    both = _starts(
+        "48 and of 48: pcs", ("/a", 48, "number"), ("/b", 48, "number"), ("/u", "pcs", "text")
+    )
+    assert both == [0, 10, 14]
+
+
+def test_more_fields_than_places_share_the_nearest() -> None:
+    fields = [_number(f"/{name}", 48) for name in "abc"]
+    assert _starts("48, pcs, of 48 of", ("/u", "pcs", "text"), *fields) == [4, 0, 12, 0]
+
+
+def test_a_field_outside_of_a_list_leaves_what_the_list_has_taken() -> None:
+    text = "mug 48.00\nTotal: 48.00"
+    row: list[tuple[str, JsonValue, ClaimKind]] = [
+        ("/lines/0/name", "mug", "text"),
+        ("/lines/0/amount", "48.00", "number"),
+    ]
+    assert _starts(text, *row, ("/total", "48.00", "number")) == [0, 4, 17]
+    assert _starts(text, ("/total", "48.00", "number"), *row) == [17, 0, 4]
+    assert _starts("mug 48.00", *row, ("/total", 48, "number")) == [0, 4, 4]
+
+
+def test_fields_of_a_row_take_their_own_places_on_its_line_only() -> None:
+    def table(text: str) -> list[int]:
+        rows: list[tuple[str, JsonValue, ClaimKind]] = []
+        for at, name in enumerate(("tea", "mug")):
+            rows.append((f"/lines/{at}/name", name, "text"))
+            rows += [_number(f"/lines/{at}/{field}", 12) for field in ("price", "amount")]
+        return _starts(text, *rows)
+
+    assert table("tea 12 12\nmug 12 12\n") == [0, 4, 7, 10, 14, 17]
+    assert table("tea 12\nmug 12\n") == [0, 4, 4, 7, 11, 11]
+
+
+def test_equal_numbers_of_a_list_take_their_own_places_however_they_are_written() -> None:
+    rows: list[tuple[str, JsonValue, ClaimKind]] = [
+        ("/0", "48.00", "number"),
+        ("/1", 48, "number"),
+        ("/2", 48.0, "number"),
+    ]
+    assert _starts("48.00, 48.00, 48.00", *rows) == [0, 7, 14]
+    assert _starts("48.00, 48, 48.0", *rows) == [0, 7, 11]
+
+
+def test_without_anything_near_the_place_written_most_like_the_value_is_taken() -> None:
+    text = "Hauptstrasse 12\nKaffee 12,00"
+    for value, start in (("12.00", 23), (12.0, 23), (12, 13)):
+        assert _starts(text, ("/price", value, "number")) == [start]
+
+
+def test_a_list_may_have_a_string_as_often_as_it_stands_there_in_any_letters() -> None:
+    def codes(values: int, text: str) -> list[str | None]:
+        claims = [Claim(pointer=f"/{at}", value="apple") for at in range(values)]
+        return [finding.code for finding in locate(claims, text).findings]
+
+    assert codes(3, "Apple apple APPLE") == []
+    assert codes(4, "Apple apple APPLE") == ["shared_place"]
+    assert codes(2, "apples apple") == ["shared_place"]
