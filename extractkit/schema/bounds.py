@@ -32,6 +32,7 @@ from extractkit.schema.limits import Bounds, InjectedBound
 from extractkit.schema.match import choose
 from extractkit.schema.minimal import shortest_document
 from extractkit.schema.nodes import (
+    NeverNode,
     Node,
     ObjectNode,
     RefNode,
@@ -109,7 +110,7 @@ class BoundedSchema:
                 reached = _reached if cut_at is None else partial(_reached_in_source, cut_at)
                 found.extend(reached(pointer, value, limit))
             steps: list[_Step] = [
-                (join(pointer, key), part, below(node, key), mark) for key, part in parts_of(value)
+                (join(pointer, key), part, _below(node, key), mark) for key, part in parts_of(value)
             ]
             pending.extend(reversed(steps))
         return tuple(found)
@@ -128,6 +129,14 @@ class BoundedSchema:
             else:
                 break
         return found, mark
+
+
+def _below(node: Node, key: str | int) -> Node | None:
+    """Return what speaks of a part; a word of the source may be longer than the limit of keys."""
+    found = below(node, key)
+    if isinstance(found, NeverNode) and isinstance(node, ObjectNode) and len(node.patterns) == 1:
+        return node.patterns[0][1]
+    return found
 
 
 _BINDING: Final = (Mark.VERBATIM, Mark.GROUNDED)

@@ -155,6 +155,7 @@ GIANT = 4111111111111111
         ({"text": "4111111111111111"}, []),
         ({"text": "word oak\nfour"}, [("/text", "maxLength", 16)]),
         ({"keys": {"word": 1}}, []),
+        ({"keys": {"4111111111111111": GIANT}}, [("/keys/4111111111111111", "maximum", 10**15)]),
         ({"keys": {"oak\nfour": 1}}, [("/keys/oak\nfour", "keyLength", 16)]),
         ({"other": {"12345678": 1}}, [("/other/12345678", "keyLength", 8)]),
         ({"number": GIANT}, []),
