@@ -145,6 +145,8 @@ class DateIndex:
 
     def unread(self, wanted: date) -> str:
         """Return what may be this day in words that are not read; "" for nothing."""
+        if str(wanted.year) not in self._text:
+            return ""
         return self._unread.get((wanted.year, wanted.day), "")
 
     @cached_property
@@ -158,7 +160,10 @@ class DateIndex:
     def _elsewhere(self) -> dict[date, dict[tuple[int, int], DateReading]]:
         """Days by names of months that are tried only where the others do not help."""
         found: defaultdict[date, dict[tuple[int, int], DateReading]] = defaultdict(dict)
-        for day, start, end, _, doubt in named_days(self._text, months_elsewhere(self._language)):
+        months = months_elsewhere(self._language)
+        if not months.are_named(self._text):
+            return {}
+        for day, start, end, _, doubt in named_days(self._text, months):
             found[day][start, end] = DateReading(start=start, end=end, doubt=doubt)
         return dict(found)
 

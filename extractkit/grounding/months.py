@@ -109,6 +109,9 @@ _BY_LANGUAGE: Final = {
     "tr": ("ocak subat mart nisan mayis haziran temmuz agustos eylul ekim kasim aralik",),
 }
 _FOREIGN: Final = re.compile(r"[^\x00-\x7f\d]+")
+# What may touch a name in a text, as a space.
+_APART: Final = {code: " " for code in range(128) if not chr(code).isalpha()}
+_LONGEST: Final = 12
 _NONE: Final[frozenset[int]] = frozenset()
 # Letters that have no accent to be taken off.
 _LETTERS: Final = str.maketrans({"\u0131": "i", "\u0142": "l"})
@@ -117,9 +120,15 @@ _LETTERS: Final = str.maketrans({"\u0131": "i", "\u0142": "l"})
 class Months:
     """The months by the names that are looked for in one text."""
 
-    def __init__(self, names: Mapping[str, frozenset[int]]) -> None:
+    def __init__(self, names: Mapping[str, frozenset[int]], *, most: int = 3) -> None:
+        """Keep the names.
+
+        Args:
+            names: Without accents, with the months that each may be.
+            most: How many letters of a name are looked for: few where most of them stand often.
+        """
         self._names = names
-        beginnings = sorted({name[:3] for name in names if name.isascii()})
+        beginnings = sorted({name[:most] for name in names if name.isascii()})
         # One branch for each first letter, so that a search is quick.
         self._beginning = re.compile(
             "|".join(
@@ -136,6 +145,12 @@ class Months:
         """Return which month `word` names; None for none or several."""
         numbers = self.numbers(word)
         return next(iter(numbers)) if len(numbers) == 1 else None
+
+    def are_named(self, text: str) -> bool:
+        """Return whether some month may be named in `text`; quick for ASCII without any."""
+        if not text.isascii():
+            return True
+        return not self._names.keys().isdisjoint(text.lower().translate(_APART).split())
 
     def may_stand(self, text: str) -> Iterator[int]:
         """Yield offsets so that between two numbers there is one wherever a month's name stands.
@@ -169,7 +184,7 @@ def months_elsewhere(language: str | None) -> Months:
             for name, numbers in _named(tuple(line.split())).items():
                 if not known.numbers(name):
                     names[name] |= numbers
-    return Months(dict(names))
+    return Months(dict(names), most=_LONGEST)
 
 
 def _named(lines: tuple[str, ...]) -> dict[str, frozenset[int]]:

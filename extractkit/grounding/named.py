@@ -27,7 +27,10 @@ _LINKS: Final = (
     "to and till until through thru bis und au et al a e y tot en til og do \u0434\u043e \u0438 "
     "\u043f\u043e"
 )
-_LINK: Final = rf"(?:\s?[-\u2013\u2014&]\s?|\s(?:{'|'.join(_LINKS.split())})\s)"
+_LINK_WORDS: Final = frozenset((*_LINKS.split(), "the"))
+_LINK_MARKS: Final = "-\u2013\u2014&"
+_LINK_REACH: Final = 12
+_LINK: Final = rf"(?:\s?[{_LINK_MARKS}]\s?|\s(?:{'|'.join(_LINKS.split())})\s)"
 
 # These look ahead without consuming, so that no reading hides one that starts inside it.
 _DAY_FIRST: Final = re.compile(
@@ -114,7 +117,7 @@ def _days(
     match: re.Match[str], word: str, day: str, span: tuple[int, int], months: Months
 ) -> Iterator[NamedDay]:
     year = match["year"]
-    numbers = sorted(months.numbers(word))
+    numbers = months.numbers(word)
     doubt = f"{word!r} names another month in another language" if len(numbers) > 1 else ""
     at = match.span("year") if len(year) == 4 else None
     for number in numbers:
@@ -126,6 +129,9 @@ def _days(
 def _first_of(text: str, last: NamedDay, months: Months) -> Iterator[NamedDay]:
     """Yield the first day of a range that ends with `last`, if one does."""
     begin = max(0, last.start - _REACH)
+    words = text[max(0, last.start - _LINK_REACH) : last.start].split()
+    if not words or (words[-1].lower() not in _LINK_WORDS and words[-1][-1] not in _LINK_MARKS):
+        return
     for pattern in (_FIRST_MONTH, _FIRST_DAY):
         match = pattern.search(text, begin, last.start)
         if match is None:
