@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Any, TypeAlias, cast
 
 from extractkit.grounding.readings import NumberReading
@@ -61,7 +62,6 @@ class AlikeTokens(ABC):
     def __init__(self, text: str) -> None:
         self._tokens = Tokens(text)
         self._edges = Edges()
-        self._linked = _Linked()
         self._families: dict[str, _Family] = {}
 
     @abstractmethod
@@ -139,18 +139,15 @@ class AlikeTokens(ABC):
 
     def _part(self, token: str, numbers: Sequence[int], others: list[NumberReading]) -> list[int]:
         """Return where a token starts that stands by itself; add its other readings to `others`."""
-        tokens, edges, is_spaced = self._tokens, self._edges, self._is_spaced
-        before_is_bare, after_is_bare = edges.before, edges.after
-        starts, betweens = tokens.starts, tokens.betweens
-        bare: list[int] = []
+        tokens, is_bare = self._tokens, self._is_bare_at
+        starts = tokens.starts
+        bare = [starts[number] for number in numbers if is_bare[number]]
+        if len(bare) == len(numbers):
+            return bare
         for number in numbers:
-            before = betweens[number]
-            doubt: str | None = None
-            if after_is_bare[betweens[number + 1]] and number not in is_spaced:
-                if before_is_bare[before]:
-                    bare.append(starts[number])
-                    continue
-                doubt = self._linked[before] if number else None
+            if is_bare[number]:
+                continue
+            doubt = self._doubt_before(number)
             if doubt is None:
                 others += self._readings(tokens.filed(token, number))
             elif not doubt:
@@ -161,7 +158,29 @@ class AlikeTokens(ABC):
                     _new(NumberReading, (each, start, end, "", own or doubt or zero))
                     for each, own, zero in self._forms_of(token)
                 ]
+        bare.sort()
         return bare
+
+    def _doubt_before(self, number: int) -> str | None:
+        """Return what `_linked` says of a token, None where there may be something behind."""
+        betweens = self._tokens.betweens
+        if number in self._is_spaced or not self._edges.after[betweens[number + 1]]:
+            return None
+        before = betweens[number]
+        # Only that it is a digit counts of what stands before.
+        return _linked(f"0{before}"[-_WINDOW:] if number else before[-_WINDOW:])
+
+    @cached_property
+    def _is_bare_at(self) -> Mapping[int, bool] | Sequence[bool]:
+        """By the number of a token, whether nothing around it belongs to it."""
+        betweens, edges = self._tokens.betweens, self._edges
+        if len(betweens) > _MOST_PLACES:
+            return _BareAt(betweens, edges, self._is_spaced)
+        before, after = edges.before, edges.after
+        is_bare = [before[left] and after[right] for left, right in pairwise(betweens)]
+        for number in self._is_spaced:
+            is_bare[number] = False
+        return is_bare
 
     @cached_property
     def _is_spaced(self) -> frozenset[int]:
@@ -174,22 +193,29 @@ class AlikeTokens(ABC):
         )
 
 
-class _Linked(dict[str, str | None]):
-    """By what stands before digits and behind others: the doubt about them, "" for none.
+class _BareAt(dict[int, bool]):
+    """The same as a list, of the tokens that are asked for: few of a long text are."""
+
+    def __init__(self, betweens: Sequence[str], edges: Edges, is_spaced: frozenset[int]) -> None:
+        super().__init__(dict.fromkeys(is_spaced, False))
+        self._betweens, self._edges = betweens, edges
+
+    def __missing__(self, number: int) -> bool:
+        before, after = self._betweens[number : number + 2]
+        is_bare = self[number] = self._edges.before[before] and self._edges.after[after]
+        return is_bare
+
+
+@lru_cache(maxsize=4096)  # lines of a table have the same before their numbers
+def _linked(before: str) -> str | None:
+    """Return the doubt about digits by what stands before them, "" for none.
 
     `_NO_NUMBER` where they are a part of something else, None where the place itself must be
     looked at: where there may be a sign, a bracket or a point, and where links may reach further
-    back. Lines of a table have the same before their numbers.
+    back.
     """
-
-    def __missing__(self, between: str) -> str | None:
-        said = self[between] = _linked(f"0{between}"[-_WINDOW:])
-        return said
-
-
-def _linked(before: str) -> str | None:
     end = len(before)
-    if before[-1] in ".," or not _END_OF_CHAIN.search(before):
+    if before[-1:] in (".", ",", "") or not _END_OF_CHAIN.search(before):
         return None
     look = look_before(before, end, plain=True)
     if look is None:

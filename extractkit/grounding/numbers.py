@@ -52,6 +52,8 @@ def number_of(value: JsonValue) -> Decimal | None:
     A float is worth what its shortest decimal form says. Booleans, NaN, infinities and other
     strings have no value here.
     """
+    if type(value) is int:
+        return Decimal(value)
     if isinstance(value, str):
         return Decimal(value) if _PLAIN_NUMBER.match(value.strip()) else None
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):

@@ -210,8 +210,12 @@ class Source:
         return TimeIndex(self._text)
 
     def _find_text(self, value: str) -> Places | Miss | _InUnits:
-        found = self._find_words(value)
         wanted = value.strip()
+        as_is = self._phrases.find_as_is(wanted) if wanted else None
+        if as_is is not None:
+            found: Places | Miss = Places(as_is, len(wanted), "exact")
+        else:
+            found = self._find_words(value)
         if isinstance(found, Miss) or found.best is not None or not is_quantity(wanted):
             return found
         readings = tuple(quoted(self._text, zip(found.starts, found.ends, strict=True)))
@@ -222,11 +226,6 @@ class Source:
         return self._number_places(readings, wanted, _NO_WORDS) if readings else Miss()
 
     def _find_words(self, value: str) -> Places | Miss:
-        wanted = value.strip()
-        if wanted:
-            as_is = self._phrases.find_as_is(wanted)
-            if as_is is not None:
-                return Places(as_is, len(wanted), "exact")
         needle = fold_phrase(value)
         if not needle:
             return Miss(code="empty_string", reason="is empty, which states nothing; use null")
