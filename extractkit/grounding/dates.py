@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property, partial
+from typing import TypeAlias
 
 from extractkit.grounding.digits import compact_starts, may_be_numeric, numeric_starts
 from extractkit.grounding.locales import Order
@@ -21,6 +22,8 @@ from extractkit.grounding.named import ORDINAL, day_of, named_days, year_of
 from extractkit.grounding.unread import unread_days
 
 __all__ = ["DateIndex", "DateReading"]
+
+_Months: TypeAlias = "defaultdict[tuple[int, int], list[tuple[int, int]]]"
 
 # All of these look ahead without consuming, so that no reading hides one that starts inside it.
 _NUMERIC = re.compile(
@@ -129,6 +132,10 @@ class DateIndex:
         """Every year that `years` finds, each once."""
         return tuple(self._years)
 
+    def months(self, year: int, month: int) -> tuple[tuple[int, int], ...]:
+        """Return where the text gives this month without a day, in its order."""
+        return tuple(sorted(self._months_and_years[0].get((year, month), ())))
+
     def coarser(self, wanted: date) -> str:
         """Return what less exact date of `wanted` the text gives, as words; "" for none."""
         months, years = self._months_and_years
@@ -148,6 +155,9 @@ class DateIndex:
         if str(wanted.year) not in self._text:
             return ""
         return self._unread.get((wanted.year, wanted.day), "")
+
+    def _month(self, word: str) -> int | None:
+        return self._months.number(word) or months_elsewhere(self._language).number(word)
 
     @cached_property
     def _unread(self) -> dict[tuple[int, int], str]:
@@ -229,31 +239,31 @@ class DateIndex:
         return any(mark in self._text for mark in _YEAR_MARKS)
 
     @cached_property
-    def _months_and_years(self) -> tuple[set[tuple[int, int]], set[int]]:
+    def _months_and_years(self) -> tuple[_Months, set[int]]:
         """Months and years without a day; those inside of a full date are none."""
-        months = {
-            (int(match["year"]), int(match["month"]))
-            for match in self._east_asian
-            if match["day"] is None
-        }
+        months: _Months = defaultdict(list)
+        for match in self._east_asian:
+            if match["day"] is None:
+                months[int(match["year"]), int(match["month"])].append(match.span())
         years: set[int] = set()
         days = *self._days.values(), *self._elsewhere.values()
         taken = [span for places in days for span in places]
         starts, ends = {start for start, _ in taken}, {end for _, end in taken}
         for match in _YEAR.finditer(self._text):
-            if match.start("year") in starts or match.end("year") in ends:
+            start, end = match.span("year")
+            if start in starts or end in ends:
                 continue
             years.add(int(match["year"]))
-            before = _MONTH_OF.search(self._text, max(0, match.start() - 20), match.start())
-            month = self._months.number(before["month"]) if before else None
-            if month:
-                months.add((int(match["year"]), month))
+            before = _MONTH_OF.search(self._text, max(0, start - 20), start)
+            month = self._month(before["month"]) if before else None
+            if before and month:
+                months[int(match["year"]), month].append((before.start("month"), end))
         for match in _MONTH_YEAR.finditer(self._text):
             year, month_text = (
                 match["year"] or match["year_first"],
                 match["month"] or match["second"],
             )
-            months.add((int(year), int(month_text)))
+            months[int(year), int(month_text)].append(match.span())
         return months, years
 
     def _scan_relative(self, reference: date) -> None:

@@ -18,6 +18,8 @@ from typing import Final, Protocol
 
 from extractkit.grounding.align import Place, Places
 from extractkit.grounding.amounts import Amount, amount_of, unit_beside
+from extractkit.grounding.dates import DateIndex
+from extractkit.grounding.fractions import FractionIndex
 from extractkit.grounding.locales import Convention
 from extractkit.grounding.moments import Miss
 from extractkit.grounding.near import NearIndex
@@ -26,7 +28,7 @@ from extractkit.grounding.numbers import NumberIndex, NumberReading
 from extractkit.grounding.separators import to_ascii
 from extractkit.grounding.spelled import SpelledIndex
 from extractkit.grounding.wording import WordingIndex
-from extractkit.grounding.worth import written_moment, written_numbers
+from extractkit.grounding.worth import written_moment, written_month, written_numbers
 from extractkit.results import Grounding
 
 __all__ = ["Forms", "Readings"]
@@ -91,17 +93,27 @@ class Forms:
         return by_value or Miss()
 
     def spelled(self, number: Decimal) -> Places | None:
-        """Return where `number` stands in words, if that is asked for.
+        """Return where `number` stands as a fraction, or in words if that is asked for.
 
         Raises:
             UnsupportedError: If numbers in words cannot be read.
         """
-        spans = self._spelled.find(number) if self.options.spelled else []
+        spans = self._fractions.find(number)
+        if not spans and self.options.spelled:
+            spans = self._spelled.find(number)
         return _places(spans) if spans else None
 
     @cached_property
     def _wording(self) -> WordingIndex:
         return WordingIndex(self.text, self.readings.folded)
+
+    @cached_property
+    def _fractions(self) -> FractionIndex:
+        return FractionIndex(self.text)
+
+    @cached_property
+    def _dates(self) -> DateIndex:
+        return DateIndex(self.text, language=self.convention.language)
 
     @cached_property
     def _near(self) -> NearIndex:
@@ -117,7 +129,7 @@ class Forms:
         if len(plain) > _LONGEST or not any(map(str.isdecimal, plain)):
             return None
         if _NUMBER.match(plain):
-            spans = list(self._same_number(plain))
+            spans: Sequence[tuple[int, int]] = list(self._same_number(plain))
         else:
             amount = amount_of(plain)
             spans = list(self._same_amount(amount)) if amount else []
@@ -125,7 +137,9 @@ class Forms:
             return _places(spans)
         moment = written_moment(plain, self.convention)
         if moment is None:
-            return None
+            month = written_month(plain, self.convention.language)
+            spans = self._dates.months(*month) if month else ()
+            return _places(spans) if spans else None
         found = self.readings.find_moment(moment, plain)
         return found if isinstance(found, Miss) else Places.of(found)
 

@@ -16,6 +16,7 @@ from itertools import pairwise
 
 from extractkit.grounding import ClaimKind, ClaimRow, locate_rows
 from extractkit.grounding.dates import DateIndex
+from extractkit.grounding.fractions import FractionIndex
 from extractkit.grounding.locales import convention
 from extractkit.grounding.normalize import fold
 from extractkit.grounding.numbers import NumberIndex
@@ -42,7 +43,8 @@ class Stated:
             of them is made of whole words and whole numbers; white space is a chunk of its own.
         glued: Digits that stand alone but for the letters beside them ("9.00" in "RM9.00").
         numbers: Every number, exactly, with the digits after the point that the text gives it;
-            years that stand inside of dates, too, and numbers in words where they are asked for.
+            years that stand inside of dates and fractions, too, and numbers in words where they
+            are asked for.
         dates: Every day that some place can be read as.
         times: Every time of day, and its offset from UTC in seconds where the text gives one.
     """
@@ -78,10 +80,11 @@ def stated(text: str, options: Grounding) -> Stated:
     dates = DateIndex(text, order=own.order, reference=day, language=own.language)
     numbers = NumberIndex(text, decimal=own.decimal)
     in_words = SpelledIndex(text, options.locale).values if options.spelled else ()
+    beside = (*FractionIndex(text).values, *in_words)
     return Stated(
         chunks=_chunks(text),
         glued=tuple(each for each in dict.fromkeys(_GLUED.findall(text)) if numbers.spelled(each)),
-        numbers=_numbers(numbers, dates, in_words),
+        numbers=_numbers(numbers, dates, beside),
         dates=tuple(sorted(dates.days)),
         times=TimeIndex(text).stated,
         _text=text,
@@ -127,10 +130,10 @@ def _is_one_run(before: str, after: str) -> bool:
 
 
 def _numbers(
-    numbers: NumberIndex, dates: DateIndex, in_words: tuple[Decimal, ...]
+    numbers: NumberIndex, dates: DateIndex, beside: tuple[Decimal, ...]
 ) -> tuple[Decimal, ...]:
     found = numbers.values()
     known = set(found)
     years = (Decimal(year) for year in dates.years_in_digits if 1000 <= year <= 9999)
-    others = dict.fromkeys((*years, *in_words))
+    others = dict.fromkeys((*years, *beside))
     return (*found, *(each for each in others if each not in known))

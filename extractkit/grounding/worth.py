@@ -6,6 +6,7 @@ as the source is, by `numbers`, `dates` and `times`; what can be read in two way
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -14,13 +15,17 @@ from typing import Final, Literal
 from extractkit.grounding.dates import DateIndex
 from extractkit.grounding.locales import Convention
 from extractkit.grounding.moments import moment_of
+from extractkit.grounding.months import months_of
 from extractkit.grounding.numbers import NumberIndex
 from extractkit.grounding.times import TimeIndex
 
-__all__ = ["written_moment", "written_numbers"]
+__all__ = ["written_moment", "written_month", "written_numbers"]
 
 _LONGEST: Final = 40
 _ISO_DATE: Final = 10
+_MONTH: Final = re.compile(
+    r"(?P<month>[^\W\d_]{3,12})\.?,?\s(?:of\s|de\s)?(?P<year>\d{4})\Z", re.IGNORECASE
+)
 
 
 def written_numbers(written: str, decimal: Literal[".", ","] | None) -> Iterator[Decimal]:
@@ -48,6 +53,13 @@ def written_moment(written: str, own: Convention) -> date | datetime | time | No
     if len(days) == 1:
         return days.pop()
     return None if days else _time(written)
+
+
+def written_month(written: str, language: str | None) -> tuple[int, int] | None:
+    """Return the year and the month that are all of `written`, as March 2024; None for more."""
+    match = _MONTH.match(written)
+    month = months_of(language).number(match["month"]) if match else None
+    return (int(match["year"]), month) if match and month else None
 
 
 def _time(written: str) -> time | None:

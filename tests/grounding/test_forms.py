@@ -68,3 +68,20 @@ def test_a_date_in_digits_is_read_in_the_order_of_the_locale() -> None:
 
 def test_the_kind_of_a_claim_is_kept() -> None:
     assert ask("two, three", 2, "number").verdict == "no"
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "matched"),
+    [
+        ("since Mar 2024", "March 2024", "Mar 2024"),
+        ("since March, 2024", "Mar. 2024", "March, 2024"),
+        ("in 03/2024", "March 2024", "03/2024"),
+        ("2024\u5e743\u6708", "March 2024", "2024\u5e743\u6708"),
+        ("marzec 2024", "March 2024", "marzec 2024"),
+        ("6 March 2024", "Mar 2024", ""),
+        ("Mar 2025, 2024", "March 2024", ""),
+        ("Mar 2024", "Item 2024", ""),
+    ],
+)
+def test_a_month_is_found_by_its_other_names(text: str, value: str, matched: str) -> None:
+    assert ask(text, value, "text").matched == matched

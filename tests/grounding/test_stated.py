@@ -96,3 +96,10 @@ def test_months_in_the_language_of_the_locale_are_stated() -> None:
     assert stated(text, Grounding(locale="pl")).dates == (date(2026, 11, 6),)
     assert stated(text, Grounding(locale="hr")).dates == (date(2026, 10, 6),)
     assert stated("4-6 March 2024", Grounding()).dates == (date(2024, 3, 4), date(2024, 3, 6))
+
+
+def test_fractions_are_stated() -> None:
+    text = "1\u00bd cups, -\u00bc"
+    found = facts(text)
+    assert found.numbers == (Decimal("1.5"), Decimal("-0.25"))
+    assert found.states([1.5, -0.25, 1], "number") == (True, True, False)

@@ -1,0 +1,64 @@
+"""Every number that a text writes with a fraction sign: ½, 1½, 1⁄4.
+
+Neighbours: `forms` looks here for numbers that no digits state. A fraction with a percent sign, a
+scale word or an open question about its sign is left out; so are those without an end, as ⅓, which
+no decimal is equal to.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from decimal import Decimal, Inexact, localcontext
+from typing import Final
+
+from extractkit.grounding.surroundings import FRACTIONS, look_after, look_left
+
+__all__ = ["FractionIndex"]
+
+_SLASH: Final = "\u2044"
+_FORM: Final = re.compile(
+    rf"(?<![\w.,/^{_SLASH}])(?:(?P<whole>\d{{1,9}})[ \u00a0\u202f\u2009]?)?"
+    rf"(?P<part>[{FRACTIONS}]|\d{{1,3}}{_SLASH}\d{{1,3}})(?![\w/^{_SLASH}]|[.,]\d)"
+)
+_DIGITS: Final = 20
+
+
+class FractionIndex:
+    """The numbers of one text that are written with a fraction."""
+
+    def __init__(self, text: str) -> None:
+        self._found: defaultdict[Decimal, list[tuple[int, int]]] = defaultdict(list)
+        for match in () if text.isascii() else _FORM.finditer(text):
+            value = _value(match["whole"] or "0", match["part"])
+            before = look_left(text, match.start())
+            after = look_after(text, match.end(), currency=before.currency)
+            unclear = before.bracket or before.unsure or before.loose >= 0
+            if value is None or unclear or after is None or after.unit or after.power:
+                continue
+            start = before.start if before.negative else match.start()
+            self._found[value.copy_negate() if before.negative else value].append(
+                (start, match.end())
+            )
+
+    @property
+    def values(self) -> tuple[Decimal, ...]:
+        """Every number that stands as a fraction, each once."""
+        return tuple(self._found)
+
+    def find(self, value: Decimal) -> list[tuple[int, int]]:
+        """Return where `value` stands as a fraction, in the order of the text."""
+        return self._found.get(value, [])
+
+
+def _value(whole: str, part: str) -> Decimal | None:
+    """Return what a fraction is worth; None where no decimal is equal to it."""
+    over, _, under = unicodedata.normalize("NFKC", part).partition(_SLASH)
+    if int(under) == 0:
+        return None
+    with localcontext() as context:
+        context.prec = _DIGITS
+        context.clear_flags()
+        value = int(whole) + Decimal(int(over)) / int(under)
+        return None if context.flags[Inexact] else value
