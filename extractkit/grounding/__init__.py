@@ -7,8 +7,11 @@ level GROUNDED. This room never changes a value and never calls a model.
     phrases     every string; normalize: folding, with the way back to the source's characters
     words       where a match may begin and end
     numbers     every number by value; surroundings: signs, currencies, percent, scales, units
+    signs, fractions      which sign a number has; numbers such as 1½
     alike, readings       numbers that stand by themselves; what others are worth
     dates       every date with its readings; times, moments: times of day, both together
+    named, unread         days with a month's name, ends of ranges; days in words that are not read
+    quoted      strings that are numbers, where more belongs to these
     forms       strings that the text has in another form only
     wording, boundaries   other punctuation, names in the other order
     amounts, worth        strings that are one number with a unit, one number, date or time
