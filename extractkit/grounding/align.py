@@ -105,9 +105,9 @@ class _Choice:
             taken = None if same is None else _next(same, at, self.every, self.chosen)
         elif same is not None or not is_in_list:
             first = same[0] if same else index
-            if first == index:
+            if first not in self._apart:  # a key that is a number may come before it
                 wanted = len(same) if same else 1
-                self._apart[index] = self._spread(siblings, each, wanted, is_in_list=is_in_list)
+                self._apart[first] = self._spread(siblings, each, wanted, is_in_list=is_in_list)
             apart = self._apart[first]
             taken = apart[at] if at < len(apart) else None
         if taken is None:
