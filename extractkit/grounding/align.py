@@ -25,6 +25,8 @@ __all__ = ["Grade", "Place", "Places", "choose", "line_breaks"]
 _LINE_BREAK_COST = 40
 _SIBLINGS = 8
 _FAR = sys.maxsize
+# More fields of one object than these with the same value are a map: each takes what is nearest.
+_FIELDS = 16
 
 _Open: TypeAlias = "tuple[int, _Siblings, Places]"
 """A value with several places: its number, its siblings, its places."""
@@ -103,7 +105,7 @@ class _Choice:
         taken: int | None = None
         if self.every[index][0].rpartition("/")[2].isdecimal():
             taken = None if same is None else _next(same, at, self.every, self.chosen)
-        elif same is not None or not is_in_list:
+        elif (same is not None or not is_in_list) and (same is None or len(same) <= _FIELDS):
             first = same[0] if same else index
             if first not in self._apart:  # a key that is a number may come before it
                 wanted = len(same) if same else 1

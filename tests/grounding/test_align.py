@@ -229,3 +229,10 @@ def test_a_list_may_have_a_string_as_often_as_it_stands_there_in_any_letters() -
     assert codes(3, "Apple apple APPLE") == []
     assert codes(4, "Apple apple APPLE") == ["shared_place"]
     assert codes(2, "apples apple") == ["shared_place"]
+
+
+def test_very_many_fields_with_the_same_value_take_what_is_nearest() -> None:
+    fields = [_number(f"/f{at}", 48) for at in range(17)]
+    text = "48 and of pcs 48 of" + ", 48" * 20
+    assert _starts(text, ("/u", "pcs", "text"), *fields)[:3] == [10, 14, 14]
+    assert _starts(text, ("/u", "pcs", "text"), *fields[:2]) == [10, 0, 14]
