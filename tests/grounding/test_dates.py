@@ -287,3 +287,8 @@ def test_a_range_goes_on_in_its_year() -> None:
     assert ask("9-6 March 2024", "2024-03-09", "date").verdict == "no"
     assert ask("31-6 March 2024 and 30 to 31 April 2024", "2024-04-30", "date").verdict == "no"
     assert ask("rooms 3-4-6 March 2024", "2024-03-04", "date").verdict == "no"
+
+
+def test_a_letter_that_grows_in_small_letters_moves_no_date() -> None:
+    answer = ask("\u0130zmir, 6 Mart 2026", "2026-03-06", "date")
+    assert (answer.verdict, answer.matched) == ("yes", "6 Mart 2026")
