@@ -261,8 +261,8 @@ DIALECTS: Final[Mapping[str, Dialect]] = MappingProxyType(
                 "has no end: `bounded` writes both as patterns",
                 "date-time and time are written as patterns: the engine's own ask for an offset",
                 "a number between two bounds is written without an exponent",
-                "by itself it takes no \\u escape of a printable character; local decoding writes strings "
-                "without a pattern or format by a rule of its own, which does",
+                "by itself it takes no \\u escape of a printable character; local decoding writes "
+                "strings without a pattern or format by a rule of its own, which does",
             ),
         ),
         "outlines-core": Dialect(
