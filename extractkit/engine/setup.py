@@ -64,12 +64,11 @@ def prepare(question: Question[T], capabilities: Capabilities) -> Setup[T]:
     checks.require_fit(question.checks, compiled)
     bounded = compiled.bounded() if plan.strategy is Strategy.LOCAL else None
     grammar = None if bounded is None else _grammar(question, compiled, bounded)
-    bounded = None if grammar is None else grammar.bounded
     request = prompts.build(
         plan,
         compiled,
         question.text,
-        constraint=_constraint(plan, compiled, bounded, grammar),
+        constraint=_constraint(plan, compiled, grammar),
         instructions=question.instructions,
         examples=[
             _example(compiled, position, item) for position, item in enumerate(question.examples)
@@ -81,7 +80,7 @@ def prepare(question: Question[T], capabilities: Capabilities) -> Setup[T]:
         question=question,
         plan=plan,
         compiled=compiled,
-        bounded=bounded,
+        bounded=None if grammar is None else grammar.bounded,
         request=request,
         hopeless=() if grammar is None else tuple(map(_nothing_for, grammar.unfilled)),
     )
@@ -142,16 +141,14 @@ def _nothing_for(pointer: Pointer) -> Finding:
     )
 
 
-def _constraint(
-    plan: Plan, compiled: CompiledSchema, bounded: BoundedSchema | None, grammar: Grammar | None
-) -> Constraint | None:
-    if bounded is not None and grammar is not None:
+def _constraint(plan: Plan, compiled: CompiledSchema, grammar: Grammar | None) -> Constraint | None:
+    if grammar is not None:
         return Constraint(
             kind="grammar",
-            schema=bounded.schema,
+            schema=grammar.bounded.schema,
             grammar=grammar.text,
             name=compiled.name,
-            minimal_text=pydantic_core.to_json(bounded.minimal).decode(),
+            minimal_text=pydantic_core.to_json(grammar.bounded.minimal).decode(),
         )
     if plan.strategy is Strategy.NATIVE:
         return Constraint(schema=compiled.schema, name=compiled.name)

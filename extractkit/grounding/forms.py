@@ -53,6 +53,11 @@ class Readings(Protocol):
         """Its numbers."""
         ...
 
+    @property
+    def dates(self) -> DateIndex:
+        """Its dates."""
+        ...
+
     def find_moment(self, moment: date | datetime | time, spelled: str) -> Sequence[Place] | Miss:
         """Return where the text states a day, a time, or both side by side."""
         ...
@@ -112,10 +117,6 @@ class Forms:
         return FractionIndex(self.text)
 
     @cached_property
-    def _dates(self) -> DateIndex:
-        return DateIndex(self.text, language=self.convention.language)
-
-    @cached_property
     def _near(self) -> NearIndex:
         return NearIndex(self.text, self.readings.folded)
 
@@ -138,7 +139,7 @@ class Forms:
         moment = written_moment(plain, self.convention)
         if moment is None:
             month = written_month(plain, self.convention.language)
-            spans = self._dates.months(*month) if month else ()
+            spans = self.readings.dates.months(*month) if month else ()
             return _places(spans) if spans else None
         found = self.readings.find_moment(moment, plain)
         return found if isinstance(found, Miss) else Places.of(found)

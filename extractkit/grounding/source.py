@@ -135,7 +135,7 @@ class Source:
     def _find(self, value: JsonValue, kind: ClaimKind) -> Places | Miss | _InUnits:
         if kind == "text" and isinstance(value, str):
             return self._find_text(value)
-        if kind == "number" or value.__class__ is int:
+        if kind == "number" or not isinstance(value, str):
             number = number_of(value)
             if number is not None:
                 return self._find_number(number)
@@ -144,9 +144,6 @@ class Source:
         if isinstance(value, bool):
             return Miss(reason="cannot be looked up: true and false are never stated word for word")
         if not isinstance(value, str):
-            number = number_of(value)
-            if number is not None:
-                return self._find_number(number)
             return Miss(reason="is no finite number, so that no source can state it")
         if kind in ("date", "datetime", "time"):
             moment = moment_of(value, kind)
@@ -193,6 +190,11 @@ class Source:
     def numbers(self) -> NumberIndex:
         """Its numbers."""
         return self._numbers
+
+    @property
+    def dates(self) -> DateIndex:
+        """Its dates."""
+        return self._dates
 
     @cached_property
     def _numbers(self) -> NumberIndex:
