@@ -14,7 +14,6 @@ import math
 import sys
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from extractkit.confidence._alignment import ROUNDING, SENTINEL, Alignment, logprob_fault
@@ -23,7 +22,7 @@ from extractkit.confidence._sequence import FORCED, missing_bytes, probability_o
 from extractkit.errors import UsageError
 from extractkit.messages import TokenLogprob
 
-__all__ = ["Choice", "Weighed", "choice_probability", "choose"]
+__all__ = ["Choice", "choice_probability", "choose"]
 
 _NOTHING: Final = 1e-9
 """Masses below this come from rounding."""
@@ -35,9 +34,10 @@ _LEAST: Final = sys.float_info.min
 """What is possible is above 0, also where a double cannot say it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class Choice(NamedTuple):
     """How probable one option was among the legal ones.
+
+    A tuple, for there is one for each element of each list.
 
     Attributes:
         probability: Among the legal ones where that is known; where no token is visible that
@@ -56,9 +56,9 @@ class Choice:
     probability: float | None = None
     low: float | None = None
     high: float | None = None
-    alternatives: Mapping[str, float] = field(default_factory=dict[str, float])
-    at_most: Mapping[str, float] = field(default_factory=dict[str, float])
-    together: Mapping[tuple[str, ...], float] = field(default_factory=dict[tuple[str, ...], float])
+    alternatives: Mapping[str, float] = {}
+    at_most: Mapping[str, float] = {}
+    together: Mapping[tuple[str, ...], float] = {}
     removed_mass: float | None = None
     reason: str = ""
 
@@ -83,30 +83,16 @@ def choice_probability(
             f"found {len(options)} options and chosen={chosen}; expected at least two options, "
             "and the position of one of them"
         )
-    weighed = choose(run, start, end, Menu(options), chosen)
-    return Choice(**weighed._asdict())
+    return choose(run, start, end, Menu(options), chosen)
 
 
-class Weighed(NamedTuple):
-    """The same as a Choice, faster made: there is one for each element of each list."""
-
-    probability: float | None = None
-    low: float | None = None
-    high: float | None = None
-    alternatives: Mapping[str, float] = {}
-    at_most: Mapping[str, float] = {}
-    together: Mapping[tuple[str, ...], float] = {}
-    removed_mass: float | None = None
-    reason: str = ""
-
-
-def choose(run: Alignment, start: int, end: int, menu: Menu, chosen: int) -> Weighed:
+def choose(run: Alignment, start: int, end: int, menu: Menu, chosen: int) -> Choice:
     """Return the same of options that are sorted already and known to be at least two."""
     if run.holes and (reason := missing_bytes(run, start, end)):
-        return Weighed(reason=reason)
+        return Choice(reason=reason)
     way = _Way(run, start, end, Matcher(run.data, start, end, menu, chosen), 1 << chosen)
     reason = way.go(menu.all)
-    return Weighed(reason=reason) if reason else _weigh(way, menu.options)
+    return Choice(reason=reason) if reason else _weigh(way, menu.options)
 
 
 class _Way:
@@ -259,7 +245,7 @@ class _Way:
         return ""
 
 
-def _weigh(way: _Way, options: Sequence[Option]) -> Weighed:
+def _weigh(way: _Way, options: Sequence[Option]) -> Choice:
     """Return what the masses on and off the way come to."""
     chosen = way.chosen
     own, other, either = way.weight or _LEAST, 0.0, 0.0
@@ -285,7 +271,7 @@ def _weigh(way: _Way, options: Sequence[Option]) -> Weighed:
         scale, probability = 1.0, way.weight or _LEAST
         low, high = probability_of(way.joint), (own + either) / total
     alternatives, together = _split(way, options, probability, scale, sum(hidden))
-    return Weighed(
+    return Choice(
         probability,
         low if low < probability else probability,
         min(1.0, high) if high > probability else probability,

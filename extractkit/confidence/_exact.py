@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from extractkit.confidence._alignment import Alignment
-from extractkit.confidence._choice import Weighed
+from extractkit.confidence._choice import Choice
 from extractkit.confidence._places import Found, ValueFound
 from extractkit.paths import Pointer
 
@@ -84,7 +84,7 @@ def _without_tails(texts: Sequence[bytes], behind: bytes) -> list[bytes]:
     ]
 
 
-def exact_choice(labels: Sequence[str], logprobs: Sequence[float], chosen: int) -> Weighed:
+def exact_choice(labels: Sequence[str], logprobs: Sequence[float], chosen: int) -> Choice:
     """Return how probable one of several texts is of all of them.
 
     Args:
@@ -97,4 +97,4 @@ def exact_choice(labels: Sequence[str], logprobs: Sequence[float], chosen: int) 
     total = math.fsum(masses)
     shares = {label: mass / total for label, mass in zip(labels, masses, strict=True)}
     share = masses[chosen] / total
-    return Weighed(share, share, share, shares)
+    return Choice(share, share, share, shares)

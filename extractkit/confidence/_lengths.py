@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from extractkit.confidence._alignment import Alignment
-from extractkit.confidence._choice import Weighed, choose
+from extractkit.confidence._choice import Choice, choose
 from extractkit.confidence._matching import Menu, Option
 from extractkit.confidence._places import ListFound
 from extractkit.confidence._sequence import FORCED
@@ -33,7 +33,7 @@ def length_confidence(run: Alignment, found: ListFound) -> Confidence | None:
     `alternatives` has the lengths at which the list could have ended as JSON numbers, and what
     is longer as ">n".
     """
-    steps: list[tuple[int, Weighed]] = []
+    steps: list[tuple[int, Choice]] = []
     for index, stop in enumerate(found.stops):
         if not _is_free(found, index):
             continue
@@ -53,7 +53,7 @@ def _is_free(found: ListFound, index: int) -> bool:
     return index >= found.node.min_items and (most is None or index < most)
 
 
-def _together(found: ListFound, steps: list[tuple[int, Weighed]]) -> Confidence:
+def _together(found: ListFound, steps: list[tuple[int, Choice]]) -> Confidence:
     probability = low = high = 1.0
     removed: float | None = None
     alternatives: dict[str, float] = {}

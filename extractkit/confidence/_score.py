@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from typing import Final, cast
 
 from extractkit.confidence._alignment import Alignment, align
-from extractkit.confidence._choice import Weighed, choose
+from extractkit.confidence._choice import Choice, choose
 from extractkit.confidence._exact import ChoicePlace, exact_choice, places_of
 from extractkit.confidence._lengths import length_confidence
 from extractkit.confidence._matching import Menu, Option
 from extractkit.confidence._options import ABSENT, Plan
 from extractkit.confidence._places import Found, ListFound, ValueFound, find
-from extractkit.confidence._sequence import weigh
+from extractkit.confidence._sequence import sequence_probability
 from extractkit.confidence._words import of_choice, of_sequence, unavailable
 from extractkit.messages import TokenLogprob
 from extractkit.parsing import ParsedDocument
@@ -163,7 +163,7 @@ class _Scoring:
         if options[option].label == ABSENT:
             self._presence[pointer] = confidence
 
-    def _chosen(self, found: ValueFound, option: int) -> Weighed:
+    def _chosen(self, found: ValueFound, option: int) -> Choice:
         """Weigh a value of a closed set: by the model's own scores, or by the path taken."""
         path = choose(self._run, found.start, found.end, found.spot.menu, option)
         scores = self._exact.get(found.start)
@@ -176,9 +176,9 @@ class _Scoring:
         value = found.value
         if isinstance(value, str):
             start, end = found.start + 1, found.end - 1
-            return of_sequence(weigh(self._run, start, end))
+            return of_sequence(sequence_probability(self._run, start, end))
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return of_sequence(weigh(self._run, found.start, found.end))
+            return of_sequence(sequence_probability(self._run, found.start, found.end))
         if is_object(value):
             inner = found.start + 1
             choice = choose(self._run, inner, found.end, _EMPTY, 0)

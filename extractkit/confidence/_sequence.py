@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from extractkit.confidence._alignment import ROUNDING, SENTINEL, Alignment, logprob_fault
@@ -16,11 +15,9 @@ from extractkit.confidence._alignment import ROUNDING, SENTINEL, Alignment, logp
 __all__ = [
     "FORCED",
     "Sequence",
-    "WeighedTokens",
     "missing_bytes",
     "probability_of",
     "sequence_probability",
-    "weigh",
 ]
 
 
@@ -28,9 +25,10 @@ FORCED: Final = "forced: the constraint left no choice, and the model was not as
 """Why a value has no number that no token was chosen for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sequence:
+class Sequence(NamedTuple):
     """How probable the tokens of one value were, one after the other.
+
+    A tuple, for there is one for each leaf.
 
     Attributes:
         probability: Of all of them together, in (0, 1]; None where that is not known.
@@ -60,30 +58,14 @@ def sequence_probability(run: Alignment, start: int, end: int) -> Sequence:
         end: The byte behind the value, without its closing quote. For an empty text this is
             `start`, and the token that wrote the closing quote is taken.
     """
-    return Sequence(**weigh(run, start, end)._asdict())
-
-
-class WeighedTokens(NamedTuple):
-    """The same as a Sequence, faster made: there is one for each leaf."""
-
-    probability: float | None = None
-    weakest: float | None = None
-    tokens: int = 0
-    shared: bool = False
-    removed_mass: float | None = None
-    reason: str = ""
-
-
-def weigh(run: Alignment, start: int, end: int) -> WeighedTokens:
-    """Return the same as `sequence_probability`."""
     if run.holes and (reason := missing_bytes(run, start, max(end, start + 1))):
-        return WeighedTokens(reason=reason)
+        return Sequence(reason=reason)
     lowest, total, removed, told = 0.0, 0.0, -1.0, 0
     places = run.over(start, max(end, start + 1))
     for token in run.tokens[places.start : places.stop]:
         value = token.logprob
         if not SENTINEL < value <= ROUNDING:
-            return WeighedTokens(tokens=len(places), reason=logprob_fault(value))
+            return Sequence(tokens=len(places), reason=logprob_fault(value))
         if not token.forced:
             told += 1
         total += value
@@ -94,8 +76,8 @@ def weigh(run: Alignment, start: int, end: int) -> WeighedTokens:
         why = "no token of it is known"
         if places:
             why = FORCED
-        return WeighedTokens(tokens=len(places), reason=why)
-    return WeighedTokens(
+        return Sequence(tokens=len(places), reason=why)
+    return Sequence(
         probability_of(total),
         probability_of(lowest),
         len(places),

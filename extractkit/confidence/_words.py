@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from extractkit.confidence._choice import Weighed
-from extractkit.confidence._sequence import WeighedTokens
+from extractkit.confidence._choice import Choice
+from extractkit.confidence._sequence import Sequence
 from extractkit.results import Confidence
 
 __all__ = ["of_choice", "of_sequence", "unavailable"]
@@ -22,7 +22,7 @@ def unavailable(reason: str) -> Confidence:
     return Confidence(kind="unavailable", reason=reason)
 
 
-def of_choice(choice: Weighed) -> Confidence:
+def of_choice(choice: Choice) -> Confidence:
     """Return a choice as a Confidence."""
     if choice.probability is None:
         return unavailable(choice.reason)
@@ -37,7 +37,7 @@ def of_choice(choice: Weighed) -> Confidence:
     )
 
 
-def of_sequence(sequence: WeighedTokens) -> Confidence:
+def of_sequence(sequence: Sequence) -> Confidence:
     """Return a sequence as a Confidence."""
     if sequence.probability is None:
         return unavailable(sequence.reason)
@@ -52,7 +52,7 @@ def of_sequence(sequence: WeighedTokens) -> Confidence:
     )
 
 
-def _limits(choice: Weighed) -> str:
+def _limits(choice: Choice) -> str:
     return "; ".join((*_unseen(choice.at_most), *_alike(choice.together)))
 
 
