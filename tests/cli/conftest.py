@@ -74,7 +74,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Script:
 
     def install(*replies: Reply) -> FakeProvider:
         provider = FakeProvider(replies)
-        monkeypatch.setattr("extractkit.api.resolve", lambda _: provider)
+        monkeypatch.setattr("extractkit.api._extractor.resolve", lambda _: provider)
         return provider
 
     return install

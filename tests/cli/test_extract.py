@@ -482,7 +482,7 @@ def test_marked_fields_need_not_be_held_to_the_text(
     (folder / "deals.py").write_text(_DEALS)
     mask = Capabilities(enforcement="mask", dialect="llguidance", source="a test")
     provider = FakeProvider(['{"price": 5}'] * 9, capabilities=mask)
-    monkeypatch.setattr("extractkit.api.resolve", lambda _: provider)
+    monkeypatch.setattr("extractkit.api._extractor.resolve", lambda _: provider)
     command = ("extract", "deals.py:Must", "text.txt", "--require", "schema")
     ran = run(*command)
     assert (ran.code, provider.requests) == (1, [])

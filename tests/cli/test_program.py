@@ -63,10 +63,10 @@ def test_help_of_every_command_has_an_example(command: str, run: Run) -> None:
 
 _ANSWER = """
 import sys
-import extractkit.api
+import extractkit.api._extractor
 from extractkit.cli import main
 from extractkit.testing import FakeProvider
-extractkit.api.resolve = lambda model: FakeProvider(lambda request: '"Oslo"')
+extractkit.api._extractor.resolve = lambda model: FakeProvider(lambda request: '"Oslo"')
 sys.exit(main(sys.argv[1:]))
 """
 

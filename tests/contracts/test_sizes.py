@@ -21,9 +21,9 @@ _TABLES = {"extractkit.schema.dialects"}
 # module:function -> the number that it has; anything smaller must be written down here.
 _LONG_FUNCTIONS: dict[str, int] = {}
 _MANY_PARAMETERS: dict[str, int] = {
-    "extractkit.api:Extractor.__init__": 16,
-    "extractkit.api:extract": 12,
-    "extractkit.api:aextract": 12,
+    "extractkit.api._extractor:Extractor.__init__": 16,
+    "extractkit.api._extractor:extract": 12,
+    "extractkit.api._extractor:aextract": 12,
 }
 
 

@@ -1,0 +1,11 @@
+"""The functions that users call: defaults, who answers, which driver. No other logic.
+
+Neighbours: everything below.
+"""
+
+from __future__ import annotations
+
+from extractkit.api._extractor import Extractor, aextract, extract
+from extractkit.api._verifying import averify_enforcement, verify_enforcement
+
+__all__ = ["Extractor", "aextract", "averify_enforcement", "extract", "verify_enforcement"]
