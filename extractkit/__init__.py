@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from extractkit.api import (
+        Cascade,
+        CascadeResult,
         Extractor,
         aextract,
         averify_enforcement,
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "UNKNOWN",
+    "Cascade",
+    "CascadeResult",
     "Confidence",
     "Decoding",
     "Enforcement",
@@ -71,28 +75,22 @@ __all__ = [
     "verify_enforcement",
 ]
 
+# fmt: off
 _HOME = {
-    "api": ("Extractor", "aextract", "averify_enforcement", "extract", "verify_enforcement"),
+    "api": (
+        "Cascade", "CascadeResult", "Extractor", "aextract", "averify_enforcement", "extract",
+        "verify_enforcement",
+    ),
     "engine": ("Enforcement",),
     "fields": ("UNKNOWN", "Grounded", "Inferred", "Reasoning", "Unknown", "Verbatim"),
     "messages": ("Sampling",),
     "results": (
-        "Confidence",
-        "Decoding",
-        "Example",
-        "ExtractionResult",
-        "FieldState",
-        "Finding",
-        "Grounding",
-        "PartialResult",
-        "Retry",
-        "Span",
-        "Status",
-        "Strategy",
-        "Validity",
+        "Confidence", "Decoding", "Example", "ExtractionResult", "FieldState", "Finding",
+        "Grounding", "PartialResult", "Retry", "Span", "Status", "Strategy", "Validity",
     ),
     "schema": ("LintFinding", "compile_schema", "lint"),
 }
+# fmt: on
 _ROOM_OF = {name: room for room, names in _HOME.items() for name in names}
 
 

@@ -10,8 +10,8 @@
     │   ├─ RateLimitError  ServerError  ConnectError  RequestTimeoutError      (retryable)
     │   └─ MalformedResponseError
     ├─ DeadlineExceededError              the total time budget ended
-    └─ ExtractionError                    only from ExtractionResult.unwrap()
-        └─ RefusedError  TruncatedError  FilteredError  InvalidError
+    └─ ExtractionError                    only from unwrap() of a result
+        └─ RefusedError  TruncatedError  FilteredError  InvalidError  AbstainedError
 
 What the model did is a result; what the caller or the network did is an exception. Every
 message says what was found, what was expected and what to do. All of them pickle: the message
@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from typing import Any
 
 __all__ = [
+    "AbstainedError",
     "AuthenticationError",
     "BadRequestError",
     "ConnectError",
@@ -49,7 +50,13 @@ __all__ = [
 
 
 class ExtractkitError(Exception):
-    """Anything that this library raises on purpose."""
+    """Anything that this library raises on purpose.
+
+    Attributes:
+        earlier: In a Cascade, the CascadeResult of the models that had answered before; else None.
+    """
+
+    earlier: Any = None
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -258,3 +265,7 @@ class FilteredError(ExtractionError):
 
 class InvalidError(ExtractionError):
     """No answer reached the required validity level."""
+
+
+class AbstainedError(ExtractionError):
+    """There is a value, and no policy of the cascade keeps it."""

@@ -136,6 +136,16 @@ class Extractor(Generic[T]):
         self._provider = resolve(model)
         self._owns_provider = self._provider is not model
 
+    @property
+    def target(self) -> Any:
+        """What is extracted, as it was given."""
+        return self._question.target
+
+    @property
+    def provider(self) -> Provider:
+        """Who is asked."""
+        return self._provider
+
     def extract(self, text: str) -> ExtractionResult[T]:
         """Return what the model says that `text` holds, and what is known about it.
 

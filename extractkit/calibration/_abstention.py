@@ -1,47 +1,37 @@
-"""The threshold below which answers are abstained on, with a bound that needs no assumption.
+"""A policy: the threshold below which answers are abstained on, and what it says of a result.
 
-For each threshold t of a list that was fixed beforehand, the answers with a confidence of at least
-t are a sample of those that t keeps; how many of them are right is binomial, whatever the
-distribution. So "the accuracy of what t keeps is below the target" is tested exactly, and the
-lowest t for which that is rejected is taken. Many thresholds are tested, and still all errors
-together stay below 1 - confidence_level: they are tested in an order that was fixed beforehand,
-and a level is handed on from a rejected hypothesis to the next one only.
-
-This is split fixed-sequence testing as in Learn then Test (Angelopoulos, Bates, Candes, Jordan and
-Lei, 2021, arXiv:2110.01052): a part of the pairs that is not tested says where to begin. From there
-it goes on to lower thresholds. Two more starting points at higher ones share the level, as in
-the fallback procedure (Wiens, Pharmaceutical Statistics 2, 2003), for when the first test fails.
-
-Neighbours: `_binomial` has the tails. What is abstained on is the business of whoever asks.
+Neighbours: `_thresholds` finds the threshold, with a bound that needs no assumption. What becomes
+of what is abstained on is the business of whoever asks.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
-from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, Final
 
-from extractkit.calibration._binomial import least_count, upper_tail
-from extractkit.calibration._fields import field_of
+from extractkit.calibration._fields import FieldCalibration, field_of
 from extractkit.calibration._figures import wilson_interval
-from extractkit.calibration._maps import Calibration, PlattScaling
+from extractkit.calibration._maps import Calibration
 from extractkit.calibration._pairs import Pairs, checked_pairs, require_share
-from extractkit.calibration._record import numbers_of, read_record, write_record
+from extractkit.calibration._record import (
+    counts_of,
+    numbers_of,
+    read_record,
+    sequence_of,
+    texts_of,
+    write_record,
+)
+from extractkit.calibration._thresholds import ThresholdTest, apart, claimed
 from extractkit.errors import UsageError
 from extractkit.paths import Pointer
 from extractkit.results import Confidence, ExtractionResult, Status
 
 __all__ = ["AbstentionPolicy", "Decision", "Outcome"]
 
-_STARTS: Final = ((1.0, 0.7), (0.5, 0.2), (0.25, 0.1))
-"""Starting points: coverage as a share of the first one's, and share of the level."""
-_ROOM: Final = 1.2
-"""So many times the fewest answers that can show anything are wanted for a start."""
-_GRID_SHARE: Final = 5
-"""One pair of so many says which thresholds are tested and in which order, and is not tested."""
+_NO_CHOICE: Final = ("nothing was to choose", "forced")
+"""How the reasons begin of leaves without a number that are none of the model's answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +83,7 @@ class AbstentionPolicy:
         target_accuracy: Of what is kept, this share is right.
         confidence_level: With this probability, over the pairs it was fitted on.
         fields: Which leaves decide, "*" standing for every list position; empty: all leaves
-            that are choices.
+            that are choices or have an agreement, and those that have no number.
         count: How many pairs it was fitted on.
         tested: How many of these the thresholds were tested on.
         kept: How many of these reach the threshold.
@@ -119,7 +109,16 @@ class AbstentionPolicy:
         require_share("target_accuracy", self.target_accuracy)
         require_share("confidence_level", self.confidence_level)
         if self.threshold is not None:
-            numbers_of("AbstentionPolicy", threshold=self.threshold)
+            numbers_of("AbstentionPolicy", low=0.0, high=1.0, threshold=self.threshold)
+        counts_of(
+            "AbstentionPolicy",
+            count=self.count,
+            tested=self.tested,
+            kept=self.kept,
+            right=self.right,
+        )
+        names = {f"fields[{place}]": name for place, name in enumerate(self.fields)}
+        texts_of("AbstentionPolicy", reason=self.reason, digest=self.digest, **names)
 
     @classmethod
     def fit(
@@ -155,8 +154,8 @@ class AbstentionPolicy:
         require_share("target_accuracy", target_accuracy)
         require_share("confidence_level", confidence_level)
         pairs = checked_pairs(confidences, correct)
-        grid, tested = _apart(pairs) if unlabelled is None else (_claimed(unlabelled), pairs)
-        test = _Test(sorted(tested), target_accuracy, 1.0 - confidence_level)
+        grid, tested = apart(pairs) if unlabelled is None else (claimed(unlabelled), pairs)
+        test = ThresholdTest(sorted(tested), target_accuracy, 1.0 - confidence_level)
         threshold = test.lowest(grid)
         kept, right = (0, 0) if threshold is None else test.counts(threshold)
         return cls(
@@ -179,9 +178,15 @@ class AbstentionPolicy:
         )
 
     def apply(
-        self, result: ExtractionResult[object], *, calibration: Calibration | None = None
+        self,
+        result: ExtractionResult[Any],
+        *,
+        calibration: Calibration | FieldCalibration | None = None,
     ) -> Decision:
         """Return what of a result is kept.
+
+        Where a field that decides has no leaf, because what holds it is null, absent or an empty
+        list, that decides in its place.
 
         Args:
             result: A result with confidences.
@@ -190,10 +195,10 @@ class AbstentionPolicy:
         """
         kept: list[Pointer] = []
         abstained: dict[Pointer, str] = {}
-        for pointer, confidence in result.confidence.items():
-            if not self._decides(pointer, confidence):
-                continue
-            reason = self._doubt(confidence, calibration)
+        for pointer, confidence in self._deciding(result).items():
+            reason = (
+                _NO_LEAF if confidence is None else self._doubt(pointer, confidence, calibration)
+            )
             if reason:
                 abstained[pointer] = reason
             else:
@@ -202,16 +207,32 @@ class AbstentionPolicy:
             kept=tuple(kept), abstained=abstained, reason=self._why(result, kept, abstained)
         )
 
-    def _decides(self, pointer: Pointer, confidence: Confidence) -> bool:
+    def _deciding(self, result: ExtractionResult[Any]) -> dict[Pointer, Confidence | None]:
+        """Return the leaves that decide; None for a field that stands nowhere."""
         if not self.fields:
-            return confidence.kind in ("choice", "agreement")
-        return field_of(pointer) in self.fields
+            return {at: found for at, found in result.confidence.items() if _is_answer(found)}
+        deciding: dict[Pointer, Confidence | None] = {}
+        missing = dict.fromkeys(self.fields)
+        for pointer, found in _places(result).items():
+            place = field_of(pointer)
+            for name in self.fields:
+                if name == place or name.startswith(f"{place}/"):
+                    deciding[pointer] = found
+                    missing.pop(name, None)
+        return {**deciding, **missing}
 
-    def _doubt(self, confidence: Confidence, calibration: Calibration | None) -> str:
+    def _doubt(
+        self,
+        pointer: Pointer,
+        confidence: Confidence,
+        calibration: Calibration | FieldCalibration | None,
+    ) -> str:
         probability = confidence.probability
         if probability is None:
             return f"no confidence: {confidence.reason}"
-        if calibration is not None:
+        if isinstance(calibration, FieldCalibration):
+            probability = calibration.apply(pointer, probability)
+        elif calibration is not None:
             probability = calibration.apply(probability)
         if self.keeps(probability):
             return ""
@@ -220,7 +241,7 @@ class AbstentionPolicy:
 
     def _why(
         self,
-        result: ExtractionResult[object],
+        result: ExtractionResult[Any],
         kept: Sequence[Pointer],
         abstained: Mapping[Pointer, str],
     ) -> str:
@@ -268,7 +289,7 @@ class AbstentionPolicy:
         """
         record = read_record(text, cls.kind, *_FIELDS)
         values: dict[str, Any] = {name: record[name] for name in _FIELDS}
-        values["fields"] = tuple(record["fields"])
+        values["fields"] = sequence_of(cls.kind, "fields", record["fields"])
         return cls(**values)
 
 
@@ -278,116 +299,30 @@ _FIELDS: Final = (
 )  # fmt: skip
 
 
-_Grid: TypeAlias = list[tuple[float, float]]
-"""(confidence, probability of being right as far as is known), highest confidence first."""
-
-
-def _apart(pairs: Pairs) -> tuple[_Grid, Pairs]:
-    """Return what one pair in five says, and the other pairs; by chance, not by order."""
-    order = sorted(range(len(pairs)), key=lambda at: hashlib.sha256(str(at).encode()).digest())
-    size = max(1, len(pairs) // _GRID_SHARE)
-    apart = [pairs[at] for at in order[:size]]
-    line = PlattScaling.fit((value for value, _ in apart), (right for _, right in apart))
-    grid = sorted(((value, line.apply(value)) for value, _ in apart), reverse=True)
-    return grid, [pairs[at] for at in order[size:]]
-
-
-def _claimed(unlabelled: Iterable[float]) -> _Grid:
-    """Return confidences, believed as they are: the order may be a poor one, the test is exact."""
-    values = list(unlabelled)
-    pairs = checked_pairs(values, [True] * len(values))
-    return sorted(((value, value) for value, _ in pairs), reverse=True)
-
-
 def _digest(pairs: Pairs) -> str:
     return hashlib.sha256(repr(sorted(pairs)).encode()).hexdigest()[:16]
 
 
-class _Test:
-    """Tests of one threshold after the other on the same pairs."""
+_NO_LEAF: Final = "this result has no such leaf"
 
-    def __init__(self, pairs: Pairs, target: float, level: float) -> None:
-        self._values = [value for value, _ in pairs]
-        self._target, self._level = target, level
-        self._least = least_count(target, level * _STARTS[0][1])
-        self._right_from = [0] * (len(pairs) + 1)
-        for place in range(len(pairs) - 1, -1, -1):
-            self._right_from[place] = self._right_from[place + 1] + pairs[place][1]
 
-    def counts(self, threshold: float) -> tuple[int, int]:
-        """Return how many pairs a threshold keeps, and how many of these are right."""
-        place = bisect_left(self._values, threshold)
-        return len(self._values) - place, self._right_from[place]
+def _is_answer(confidence: Confidence) -> bool:
+    """Whether a leaf decides where no fields are named.
 
-    def lowest(self, grid: _Grid) -> float | None:
-        """Return the lowest threshold that is shown to reach the target.
+    A closed set without a number is one that may be wrong, and is not told from a text without
+    one: both count.
+    """
+    if confidence.kind == "unavailable":
+        return not confidence.reason.startswith(_NO_CHOICE)
+    return confidence.kind != "sequence"
 
-        Args:
-            grid: Of answers that are not among the tested pairs.
-        """
-        found: float | None = None
-        carried = 0.0
-        for threshold, share in self._sequence(grid):
-            level = carried + share * self._level
-            carried = 0.0
-            if not level:
-                continue
-            kept, right = self.counts(threshold)
-            if kept and upper_tail(right, kept, self._target) <= level:
-                carried = level
-                found = threshold if found is None else min(found, threshold)
-        return found
 
-    def _sequence(self, grid: _Grid) -> list[tuple[float, float]]:
-        """Return thresholds in the order of their tests, with the share of the level of each."""
-        thresholds, signals = self._signals(grid)
-        first = max(range(len(thresholds)), key=signals.__getitem__)
-        sequence: list[tuple[float, float]] = []
-        end = len(thresholds)
-        for coverage, share in _STARTS:
-            start = min(int((first + 1) * coverage), end - 1) if end < len(thresholds) else first
-            start = max(start, 0)
-            chain = thresholds[start:end]
-            sequence += [(value, share * (not place)) for place, value in enumerate(chain)]
-            end = start
-            if not end:
-                break
-        return sequence
-
-    def _signals(self, grid: _Grid) -> tuple[list[float], list[float]]:
-        """Return thresholds from the highest one down, and how clearly each should pass.
-
-        In standard errors, by what the grid says; far below 0 where so few answers are kept that
-        none could pass.
-        """
-        share = len(self._values) / len(grid)
-        thresholds: list[float] = []
-        signals: list[float] = []
-        total = 0.0
-        for kept, (value, accuracy) in enumerate(grid, 1):
-            total += accuracy
-            tested = kept * share
-            signal = (total / kept - self._target) * math.sqrt(tested)
-            if thresholds and thresholds[-1] == value:
-                thresholds.pop()
-                signals.pop()
-            thresholds.append(value)
-            signals.append(signal if tested >= self._least * _ROOM else tested - len(self._values))
-        if thresholds[-1] > 0.0:
-            thresholds.append(0.0)
-            signals.append(signals[-1])
-        return thresholds, signals
-
-    def why_not(self) -> str:
-        """Return why no threshold was found."""
-        count = len(self._values)
-        if count < self._least:
-            return (
-                f"{count} tested pairs cannot show an accuracy of {self._target:g}, if all are "
-                f"right; {self._least} can: give more pairs"
-            )
-        right = self._right_from[0]
-        return (
-            f"no threshold is shown to reach {self._target:g}: of {count} tested answers {right} "
-            "are right; give more pairs, a lower target, or a better model"
-        )
+def _places(result: ExtractionResult[Any]) -> dict[Pointer, Confidence]:
+    """Return all leaves, and the places at which nothing stands."""
+    leaves = result.confidence
+    absent = {
+        pointer: found
+        for pointer, found in result.presence.items()
+        if pointer not in leaves and not any(leaf.startswith(f"{pointer}/") for leaf in leaves)
+    }
+    return {**leaves, **absent}

@@ -16,7 +16,7 @@ from extractkit.calibration._maps import Calibration, PlattScaling, TemperatureS
 from extractkit.calibration._pairs import Pairs, checked_pairs
 from extractkit.calibration._record import read_record, write_record
 from extractkit.errors import UsageError
-from extractkit.paths import JsonObject, Pointer, is_object, split
+from extractkit.paths import Pointer, is_object, split
 from extractkit.paths import join as join_pointer
 from extractkit.results import Confidence
 
@@ -115,7 +115,9 @@ class FieldCalibration:
             UsageError: If it did not write this text.
         """
         record = read_record(text, cls.kind, "pooled", "fields")
-        fields: JsonObject = record["fields"]
+        fields: object = record["fields"]
+        if not is_object(fields):
+            raise UsageError(f"the saved fields are a {type(fields).__name__}; expected an object")
         return cls(
             pooled=_loaded(record["pooled"]),
             fields={name: _loaded(found) for name, found in fields.items()},

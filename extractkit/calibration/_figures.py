@@ -17,6 +17,7 @@ from typing import Final, Literal
 
 from extractkit.calibration._pairs import Pairs, checked_pairs, require_share
 from extractkit.errors import UsageError
+from extractkit.messages import require_number
 
 __all__ = [
     "Bin",
@@ -114,10 +115,11 @@ def expected_calibration_error(
         UsageError: If there are no pairs, `bins` is below 1, or a confidence is below `start`.
     """
     pairs = sorted(checked_pairs(confidences, correct))
-    if bins < 1 or not 0.0 <= start < 1.0:
-        raise UsageError(
-            f"bins={bins}, start={start}: expected at least one bin, and a start from 0 to below 1"
-        )
+    if scheme not in ("width", "mass"):
+        raise UsageError(f"scheme={scheme!r:.60}: expected 'width' or 'mass'")
+    require_number("expected_calibration_error", "bins", bins, low=1, whole=True)
+    if not 0.0 <= start < 1.0:
+        raise UsageError(f"start={start}: expected a number from 0 to below 1")
     if scheme == "width" and pairs[0][0] < start:
         raise UsageError(f"a confidence is {pairs[0][0]}, below start={start}; lower the start")
     ranges = _by_width(pairs, bins, start) if scheme == "width" else _by_mass(pairs, bins)
@@ -127,8 +129,8 @@ def expected_calibration_error(
 
 
 def _by_width(pairs: Pairs, bins: int, start: float) -> list[tuple[float, float, Pairs]]:
-    width = (1.0 - start) / bins
-    edges = [start + width * place for place in range(bins)] + [1.0]
+    # Divided last: 3 / 10 is 0.3, as a confidence would be, and 3 * 0.1 is not.
+    edges = [start + (1.0 - start) * place / bins for place in range(bins)] + [1.0]
     cuts = [bisect_left(pairs, edge, key=itemgetter(0)) for edge in edges[:-1]] + [len(pairs)]
     return [
         (edges[place], edges[place + 1], pairs[cuts[place] : cuts[place + 1]])

@@ -8,10 +8,17 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from extractkit.calibration._pairs import checked_pairs
-from extractkit.calibration._record import numbers_of, read_record, write_record
+from extractkit.calibration._record import (
+    counts_of,
+    numbers_of,
+    read_record,
+    sequence_of,
+    write_record,
+)
 from extractkit.errors import MissingDependencyError, UsageError
 
 __all__ = ["IsotonicCalibration"]
@@ -38,12 +45,20 @@ class IsotonicCalibration:
     count: int = 0
 
     def __post_init__(self) -> None:
+        counts_of("IsotonicCalibration", count=self.count)
         for value in (*self.confidences, *self.probabilities):
-            numbers_of("IsotonicCalibration", point=value)
+            numbers_of("IsotonicCalibration", low=0.0, high=1.0, point=value)
         if not self.confidences or len(self.confidences) != len(self.probabilities):
             raise UsageError(
                 f"found {len(self.confidences)} confidences and {len(self.probabilities)} "
                 "probabilities; expected as many, and one at least"
+            )
+        if any(high <= low for low, high in pairwise(self.confidences)) or any(
+            high < low for low, high in pairwise(self.probabilities)
+        ):
+            raise UsageError(
+                "IsotonicCalibration: expected confidences that rise and probabilities that never "
+                "fall"
             )
 
     @classmethod
@@ -103,7 +118,7 @@ class IsotonicCalibration:
         """
         record = read_record(text, cls.kind, "confidences", "probabilities", "count")
         return cls(
-            confidences=tuple(record["confidences"]),
-            probabilities=tuple(record["probabilities"]),
+            confidences=sequence_of(cls.kind, "confidences", record["confidences"]),
+            probabilities=sequence_of(cls.kind, "probabilities", record["probabilities"]),
             count=record["count"],
         )

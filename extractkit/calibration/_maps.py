@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, Protocol, Self
 
 from extractkit.calibration._pairs import checked_pairs, logit, sigmoid
-from extractkit.calibration._record import numbers_of, read_record, write_record
+from extractkit.calibration._record import counts_of, numbers_of, read_record, write_record
 
 __all__ = ["Calibration", "PlattScaling", "TemperatureScaling"]
 
 _COLDEST: Final = 0.05
+_LEAST: Final = 1e-9
+"""Below this, a temperature that was not fitted here would divide by next to nothing."""
 _HOTTEST: Final = 100.0
 _STEPS: Final = 100
 _HALVINGS: Final = 50
@@ -72,7 +74,8 @@ class TemperatureScaling:
     count: int = 0
 
     def __post_init__(self) -> None:
-        numbers_of("TemperatureScaling", temperature=self.temperature)
+        numbers_of("TemperatureScaling", low=_LEAST, temperature=self.temperature)
+        counts_of("TemperatureScaling", count=self.count)
 
     @classmethod
     def fit(cls, confidences: Iterable[float], correct: Iterable[bool]) -> TemperatureScaling:
@@ -135,6 +138,7 @@ class PlattScaling:
 
     def __post_init__(self) -> None:
         numbers_of("PlattScaling", slope=self.slope, intercept=self.intercept)
+        counts_of("PlattScaling", count=self.count)
 
     @classmethod
     def fit(cls, confidences: Iterable[float], correct: Iterable[bool]) -> PlattScaling:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from extractkit.errors import UsageError
 
@@ -36,14 +36,24 @@ def checked_pairs(
             "for each confidence"
         )
     for place, value in enumerate(values):
-        if not 0.0 <= value <= 1.0:
+        if not _is_share(value):
             raise UsageError(
-                f"confidences[{place}] is {value!r}; expected a probability from 0 to 1: leave out "
-                "answers that have none, and take the exponential of log-probabilities"
+                f"confidences[{place}] is {value!r:.60}; expected a probability from 0 to 1: leave "
+                "out answers that have none, and take the exponential of log-probabilities"
             )
+    for place, outcome in enumerate(outcomes):
+        if outcome not in (True, False):  # NumPy's too, and 1 and 0; but no text is an outcome
+            raise UsageError(f"correct[{place}] is {outcome!r:.60}; expected True or False")
     if len(values) < least:
         raise UsageError(f"found {len(values)} pairs; expected at least {least}")
     return [(float(value), bool(outcome)) for value, outcome in zip(values, outcomes, strict=True)]
+
+
+def _is_share(value: Any) -> bool:
+    try:
+        return bool(0.0 <= value <= 1.0)
+    except TypeError:  # None, where there was no confidence; a text
+        return False
 
 
 def require_share(name: str, value: float) -> None:
@@ -52,7 +62,7 @@ def require_share(name: str, value: float) -> None:
     Raises:
         UsageError: If it does not.
     """
-    if not 0.0 < value < 1.0:
+    if not _is_share(value) or value in (0.0, 1.0):
         raise UsageError(f"{name}={value!r}: expected a number above 0 and below 1")
 
 

@@ -10,9 +10,9 @@ import math
 from typing import Any, Final
 
 from extractkit.errors import UsageError
-from extractkit.paths import JsonObject, is_object
+from extractkit.paths import JsonObject, is_array, is_object
 
-__all__ = ["numbers_of", "read_record", "write_record"]
+__all__ = ["counts_of", "numbers_of", "read_record", "sequence_of", "texts_of", "write_record"]
 
 _VERSION: Final = 1
 
@@ -30,7 +30,7 @@ def read_record(text: str, kind: str, *names: str) -> JsonObject:
     """
     try:
         record = json.loads(text)
-    except ValueError as exc:
+    except (ValueError, TypeError, RecursionError) as exc:
         raise UsageError(f"not a saved {kind}: {exc}") from exc
     if not is_object(record) or record.get("kind") != kind or record.get("version") != _VERSION:
         found = record.get("kind") if is_object(record) else type(record).__name__
@@ -41,13 +41,49 @@ def read_record(text: str, kind: str, *names: str) -> JsonObject:
     return record
 
 
-def numbers_of(owner: str, **values: Any) -> None:
-    """Return if all are finite numbers.
+def numbers_of(
+    owner: str, *, low: float = -math.inf, high: float = math.inf, **values: Any
+) -> None:
+    """Return if all are finite numbers in [low, high].
+
+    Raises:
+        UsageError: If one is not.
+    """
+    limits = "" if low == -math.inf else f" from {low:g}" + f" to {high:g}" * (high < math.inf)
+    for name, value in values.items():
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not math.isfinite(value) or not low <= value <= high:
+            raise UsageError(f"{owner}({name}={value!r:.60}): expected a finite number{limits}")
+
+
+def counts_of(owner: str, **values: Any) -> None:
+    """Return if all are whole numbers that are not negative.
 
     Raises:
         UsageError: If one is not.
     """
     for name, value in values.items():
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not math.isfinite(value):
-            raise UsageError(f"{owner}({name}={value!r}): expected a finite number")
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            raise UsageError(f"{owner}({name}={value!r:.60}): expected a whole number from 0 up")
+
+
+def texts_of(owner: str, **values: Any) -> None:
+    """Return if all are texts.
+
+    Raises:
+        UsageError: If one is not.
+    """
+    for name, value in values.items():
+        if not isinstance(value, str):
+            raise UsageError(f"{owner}({name}={value!r:.60}): expected a text")
+
+
+def sequence_of(kind: str, name: str, value: Any) -> tuple[Any, ...]:
+    """Return the list in a saved record as a tuple.
+
+    Raises:
+        UsageError: If it is none.
+    """
+    if not is_array(value):
+        raise UsageError(f"the saved {kind} has {name}={value!r:.60}; expected a list")
+    return tuple(value)

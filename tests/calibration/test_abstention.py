@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractkit import Confidence, Status
-from extractkit.calibration import AbstentionPolicy, TemperatureScaling
+from extractkit import Confidence, ExtractionResult, Status
+from extractkit.calibration import AbstentionPolicy, FieldCalibration, TemperatureScaling
 from extractkit.calibration._binomial import least_count, upper_tail
 from extractkit.errors import UsageError
-from tests.calibration.making import pairs, result_with
+from tests.calibration.making import Two, pairs, result_with
 
 LEVEL = 0.9
 TARGET = 0.8
@@ -214,7 +214,79 @@ def test_the_fields_that_decide_can_be_named() -> None:
 def test_what_has_no_confidence_is_never_kept() -> None:
     assert not policy_at(0.0, "/tone").apply(result_with({"/tone": NONE})).keep
     nothing = policy_at(0.0).apply(result_with({"/tone": NONE}))
-    assert nothing.reason == "no leaf of this result decides; name some in fields"
+    assert nothing.reason == "/tone: no confidence: the answer came without log-probabilities"
+    beside = policy_at(0.5).apply(result_with({"/tone": CHOICE, "/mood": NONE}))
+    assert not beside.keep
+    assert list(beside.abstained) == ["/mood"]
+
+
+def test_where_nothing_decides_nothing_is_kept() -> None:
+    for confidences in ({}, {"/size": TEXT}):
+        found = policy_at(0.0).apply(result_with(confidences))
+        assert found.reason == "no leaf of this result decides; name some in fields"
+
+
+@pytest.mark.parametrize("why", ["nothing was to choose: one value only", "forced: no choice left"])
+def test_what_the_model_was_not_asked_holds_nothing_up(why: str) -> None:
+    certain = Confidence(kind="unavailable", reason=why)
+    found = policy_at(0.5).apply(result_with({"/tone": CHOICE, "/version": certain}))
+    assert found.keep
+    assert not policy_at(0.5, "/version").apply(result_with({"/version": certain})).keep
+
+
+def test_an_agreement_decides_as_a_choice_does() -> None:
+    alike = Confidence(kind="agreement", probability=0.6)
+    assert policy_at(0.5).apply(result_with({"/size": alike})).keep
+    assert not policy_at(0.7).apply(result_with({"/size": alike})).keep
+
+
+NULL = Confidence(kind="choice", probability=0.9)
+
+
+@pytest.mark.parametrize(
+    ("leaves", "presence", "decides"),
+    [
+        ({"/who": NULL}, {}, "/who"),  # null where an object with a name could be
+        ({"/who/lines": NULL}, {}, "/who/lines"),  # an empty list
+        ({"/what": TEXT}, {"/who": NULL}, "/who"),  # the key is left out
+        ({"": NULL}, {}, ""),  # the whole answer is null
+    ],
+)
+def test_what_stands_in_place_of_a_named_field_decides(
+    leaves: dict[str, Confidence], presence: dict[str, Confidence], decides: str
+) -> None:
+    result = dataclasses.replace(result_with(leaves), presence=presence)
+    policy = policy_at(0.8, "/who/lines/*/name")
+    assert policy.apply(result).kept == (decides,)
+    assert list(policy_at(0.95, "/who/lines/*/name").apply(result).abstained) == [decides]
+
+
+def test_a_named_field_that_stands_nowhere_is_not_passed_over() -> None:
+    result = dataclasses.replace(
+        result_with({"/tone": CHOICE, "/who/name": CHOICE}), presence={"/who": NULL}
+    )
+    for name in ("/tome", "/who"):  # misspelt; an object, whose leaves would have to be named
+        found = policy_at(0.5, "/tone", name).apply(result)
+        assert found.abstained == {name: "this result has no such leaf"}
+        assert found.kept == ("/tone",)
+        assert not found.keep
+
+
+def test_confidences_go_through_the_map_of_their_field() -> None:
+    maps = FieldCalibration(
+        pooled=TemperatureScaling(temperature=1.0),
+        fields={"/lines/*/tone": TemperatureScaling(temperature=8.0)},
+    )
+    result = result_with({"/tone": CHOICE, "/lines/3/tone": CHOICE})
+    found = policy_at(0.7).apply(result, calibration=maps)
+    assert found.kept == ("/tone",)
+    assert list(found.abstained) == ["/lines/3/tone"]
+
+
+def test_a_result_of_any_target_can_be_judged() -> None:
+    """The type of the target is the caller's; type checkers have to take it."""
+    result: ExtractionResult[Two] = result_with({"/tone": CHOICE})
+    assert policy_at(0.7).apply(result).keep
 
 
 def test_confidences_go_through_the_calibration_first() -> None:
