@@ -12,14 +12,15 @@ sends nothing, judges nothing and imports no engine.
 
 from extractkit.schema.bounds import BoundedSchema, Bounds, InjectedBound
 from extractkit.schema.claims import Claim
-from extractkit.schema.compile import compile_request, compile_schema
+from extractkit.schema.compile import Codes, compile_coded, compile_request, compile_schema
 from extractkit.schema.compiled import CompiledSchema
 from extractkit.schema.convert import Fault
 from extractkit.schema.dialects import DIALECTS, Dialect
 from extractkit.schema.explain import Explanation, Place
+from extractkit.schema.legend import CodedChoice, Member
 from extractkit.schema.lint import LINT_RULES, LintFinding, LintRule, lint
 from extractkit.schema.lowerings.texts import format_of
-from extractkit.schema.report import Rewritten, Unenforced
+from extractkit.schema.report import InWords, Rewritten, Unenforced
 
 __all__ = [
     "DIALECTS",
@@ -27,16 +28,21 @@ __all__ = [
     "BoundedSchema",
     "Bounds",
     "Claim",
+    "CodedChoice",
+    "Codes",
     "CompiledSchema",
     "Dialect",
     "Explanation",
     "Fault",
+    "InWords",
     "InjectedBound",
     "LintFinding",
     "LintRule",
+    "Member",
     "Place",
     "Rewritten",
     "Unenforced",
+    "compile_coded",
     "compile_request",
     "compile_schema",
     "format_of",

@@ -17,7 +17,8 @@ import threading
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from typing import Any, Final, cast
+from functools import lru_cache
+from typing import Any, Final, TypeAlias, cast
 
 from pydantic import TypeAdapter
 
@@ -28,6 +29,7 @@ from extractkit.schema.convert import Lifter
 from extractkit.schema.describe import adapter, bare, copy_json, describe
 from extractkit.schema.dialects import DIALECTS, Dialect
 from extractkit.schema.extent import check_extent
+from extractkit.schema.legend import CodedChoice, legend_of
 from extractkit.schema.lowerings import lower_stage
 from extractkit.schema.nodes import SchemaTree
 from extractkit.schema.places import reachable
@@ -37,10 +39,13 @@ from extractkit.schema.report import Report
 from extractkit.schema.scope import Scope
 from extractkit.schema.write import write
 
-__all__ = ["compile_request", "compile_schema", "compile_uncached"]
+__all__ = ["Codes", "compile_coded", "compile_request", "compile_schema", "compile_uncached"]
+
+Codes: TypeAlias = tuple[tuple[str, ...], ...]
+"""What may stand for members of closed choices: groups of equal length, the shortest first."""
 
 _KEPT: Final = 256
-_DROPS: Final = frozenset({"intersections", "losses", "recursion"})
+_DROPS: Final = frozenset({"codes", "intersections", "losses", "recursion"})
 """Lowerings after which a definition may be referred to no more. So may it before `refs`, the last
 one: others drop a reference now and then."""
 _NAME: Final = "__extractkit_compiled__"
@@ -82,11 +87,48 @@ def compile_schema(target: Any, dialect: str = "json-schema") -> CompiledSchema:
     compiled = _build(target, DIALECTS[dialect])
     if key is None:
         return compiled
+    return _remember(key, compiled)
+
+
+def compile_coded(target: Any, dialect: str, codes: Codes) -> CompiledSchema:
+    """Return the same as `compile_schema`, with codes in place of the members of closed choices.
+
+    Args:
+        target: As for `compile_schema`.
+        dialect: A name in DIALECTS.
+        codes: Texts of letters and digits, all different in any letter case. A choice takes all
+            of its codes from one group: the first that has enough of them.
+
+    Raises:
+        UsageError: If `target` is a value and not a type.
+        SchemaError: If the target cannot be described, or its JSON Schema is broken.
+        UnsupportedError: If there is no such dialect.
+    """
+    plain = compile_schema(target, dialect)  # also where the dialect is not known
+    kept = _kept_of(target) if isinstance(target, type) else None
+    if kept is not None:
+        compiled = kept.get((dialect, codes))
+        if compiled is None:
+            compiled = _keep(kept, (dialect, codes), _build(target, _coded(plain.table, codes)))
+        return compiled
+    key = (_key(target, dialect), codes)
     with _lock:
-        compiled = _others.setdefault(key, compiled)
-        if len(_others) > _KEPT:
-            _others.popitem(last=False)
-    return compiled
+        if key[0] is not None and key in _others:
+            _others.move_to_end(key)
+            return _others[key]
+    compiled = _build(target, _coded(plain.table, codes))
+    return compiled if key[0] is None else _remember(key, compiled)
+
+
+@lru_cache(maxsize=64)
+def _coded(table: Dialect, codes: Codes) -> Dialect:
+    """Return a dialect in which choices have codes, given before anything hangs on their values.
+
+    What is merged of several schemas is merged before, while members can be compared.
+    """
+    stages = table.lowerings
+    at = 1 if stages[0] == ("intersections",) else 0
+    return replace(table, codes=codes, lowerings=(*stages[:at], ("codes",), *stages[at:]))
 
 
 def compile_request(targets: Sequence[tuple[Any, str]]) -> tuple[CompiledSchema, ...]:
@@ -147,6 +189,9 @@ def compile_uncached(target: Any, dialect: str) -> CompiledSchema:
 
 
 def _reduce(compiled: CompiledSchema) -> tuple[Any, ...]:
+    codes = compiled.table.codes
+    if codes:
+        return compile_coded, (compiled.target, compiled.dialect, codes)
     return compile_schema, (compiled.target, compiled.dialect)
 
 
@@ -154,25 +199,33 @@ def _reduce(compiled: CompiledSchema) -> tuple[Any, ...]:
 copyreg.pickle(CompiledSchema, _reduce)
 
 
-def _kept_of(target: type[Any]) -> dict[str, CompiledSchema] | None:
+def _kept_of(target: type[Any]) -> dict[Hashable, CompiledSchema] | None:
     """Return what the class keeps; None if nothing can be kept on it, as on those in C."""
     kept = target.__dict__.get(_NAME)
     if kept is not None:
-        return cast("dict[str, CompiledSchema]", kept)
+        return cast("dict[Hashable, CompiledSchema]", kept)
     with _lock:
         try:
             if _NAME not in target.__dict__:
                 setattr(target, _NAME, {})
         except (AttributeError, TypeError):
             return None
-        return cast("dict[str, CompiledSchema]", target.__dict__[_NAME])
+        return cast("dict[Hashable, CompiledSchema]", target.__dict__[_NAME])
 
 
 def _keep(
-    kept: dict[str, CompiledSchema], dialect: str, compiled: CompiledSchema
+    kept: dict[Hashable, CompiledSchema], key: Hashable, compiled: CompiledSchema
 ) -> CompiledSchema:
     with _lock:
-        return kept.setdefault(dialect, compiled)
+        return kept.setdefault(key, compiled)
+
+
+def _remember(key: Hashable, compiled: CompiledSchema) -> CompiledSchema:
+    with _lock:
+        compiled = _others.setdefault(key, compiled)
+        if len(_others) > _KEPT:
+            _others.popitem(last=False)
+    return compiled
 
 
 def _key(target: Any, dialect: str) -> Hashable | None:
@@ -212,6 +265,7 @@ def _compiled(target: Any, reading: TypeAdapter[Any] | None, dialect: Dialect) -
     lowered = _lower(tree, dialect, report, is_type=not isinstance(target, dict))
     schema = write(lowered, dialect)
     encoded = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
+    legend = legend_of(lowered) if dialect.codes else ()
     return CompiledSchema(
         target=target,
         adapter=reading,
@@ -226,7 +280,9 @@ def _compiled(target: Any, reading: TypeAdapter[Any] | None, dialect: Dialect) -
         lifter=Lifter(lowered),
         unenforced=report.unenforced(tree.places),
         rewritten=report.rewritten(tree.places),
-        fingerprint=_fingerprint(encoded, dialect),
+        fingerprint=_fingerprint(encoded, dialect, legend),
+        legend=legend,
+        in_words=report.in_words(tree.places) if dialect.codes else (),
     )
 
 
@@ -253,6 +309,8 @@ def _without_unused(tree: SchemaTree) -> SchemaTree:
     return replace(tree, definitions=kept)
 
 
-def _fingerprint(encoded: str, dialect: Dialect) -> str:
+def _fingerprint(encoded: str, dialect: Dialect, legend: Sequence[CodedChoice]) -> str:
     text = f"{dialect.name}:{encoded}"
+    if legend:  # the same codes can stand for other members
+        text += repr([each.members for each in legend])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -21,8 +21,9 @@ from extractkit.schema.digits import settled, spelled
 from extractkit.schema.dumped import document_of
 from extractkit.schema.explain import Explanation, explain
 from extractkit.schema.given import require_plain, too_deep
+from extractkit.schema.legend import CodedChoice
 from extractkit.schema.nodes import SchemaTree
-from extractkit.schema.report import Rewritten, Unenforced
+from extractkit.schema.report import InWords, Rewritten, Unenforced
 from extractkit.schema.unfinished import take_back_unfinished
 
 __all__ = ["CompiledSchema"]
@@ -45,6 +46,8 @@ class CompiledSchema:
         rewritten: What is asked for in another form than the user wrote.
         fingerprint: 32 hexadecimal digits; equal for equal schemas of one dialect, in every
             process and version of Python.
+        legend: What codes stand for, where members of closed choices are answered by codes.
+        in_words: Closed choices that have no codes although they were wished for, and why.
         table: What the dialect is; this and the next three are not for callers.
         tree: The user's nodes.
         lowered: The nodes of what is sent.
@@ -66,6 +69,8 @@ class CompiledSchema:
     tree: SchemaTree = field(repr=False)
     lowered: SchemaTree = field(repr=False)
     lifter: Lifter = field(repr=False)
+    legend: tuple[CodedChoice, ...] = field(repr=False, default=())
+    in_words: tuple[InWords, ...] = field(repr=False, default=())
     prepared: dict[str, Any] = field(repr=False, default_factory=dict[str, Any])
     _bounded: dict[Bounds, BoundedSchema] = field(
         repr=False, default_factory=dict[Bounds, BoundedSchema]

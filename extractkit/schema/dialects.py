@@ -68,6 +68,8 @@ class Dialect:
         choices: JSON types that `enum` may hold.
         choices_typed: Whether `enum` is written with a type, and one value as an enum of one.
         exact_case: Whether a choice of texts holds an answer to upper and lower case.
+        codes: What stands for the members of choices, in groups of codes of equal length, the
+            shortest first; empty: the members themselves. No target asks for it; callers may.
         decimals: A Decimal is written as a number or a text ("both"), or as a text alone.
         moments_need_offset: Whether the formats date-time and time ask for a UTC offset.
         recursion: Levels of a recursive definition that are written out; None: it may recurse.
@@ -96,6 +98,7 @@ class Dialect:
     choices: frozenset[str] = _ALL_TYPES
     choices_typed: bool = False
     exact_case: bool = True
+    codes: tuple[tuple[str, ...], ...] = ()
     decimals: Literal["both", "text"] = "both"
     moments_need_offset: bool = False
     recursion: int | None = None

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from extractkit.paths import Pointer
 
-__all__ = ["Report", "Rewritten", "Unenforced"]
+__all__ = ["InWords", "Report", "Rewritten", "Unenforced"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,16 +44,32 @@ class Rewritten:
     after: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InWords:
+    """A closed choice that is asked for in words although codes were wished for.
+
+    Attributes:
+        pointer: The place in the user's document; `*` is every list position or map key.
+        why: The reason, as a sentence without a full stop.
+        lacks_codes: There are too few codes of one token; with more of them it would get them.
+    """
+
+    pointer: Pointer
+    why: str
+    lacks_codes: bool = False
+
+
 _Noted: TypeAlias = tuple[str, Pointer, str, str]
 """A definition, a place in it, and two words about that."""
 
 
 @dataclass(slots=True)
 class Report:
-    """Collects both kinds by definition while nodes are lowered."""
+    """Collects all kinds by definition while nodes are lowered."""
 
     _lost: list[_Noted] = field(default_factory=list[_Noted])
     _changed: list[_Noted] = field(default_factory=list[_Noted])
+    _kept: list[_Noted] = field(default_factory=list[_Noted])
 
     def lose(self, owner: str, pointer: Pointer, keyword: str, why: str) -> None:
         """Note that `keyword` is not enforced at `pointer` of the definition `owner`."""
@@ -62,6 +78,19 @@ class Report:
     def change(self, owner: str, pointer: Pointer, before: str, after: str) -> None:
         """Note that `before` became `after` at `pointer` of the definition `owner`."""
         self._changed.append((owner, pointer, before, after))
+
+    def keep(self, owner: str, pointer: Pointer, why: str, *, lacks_codes: bool) -> None:
+        """Note that a choice at `pointer` of the definition `owner` has no codes."""
+        self._kept.append((owner, pointer, why, "lacks" if lacks_codes else ""))
+
+    def in_words(self, places: Mapping[str, tuple[Pointer, ...]]) -> tuple[InWords, ...]:
+        """Return the choices without codes at every place of the user's document."""
+        return tuple(
+            [
+                InWords(pointer=pointer, why=why, lacks_codes=bool(lacks))
+                for pointer, why, lacks in _everywhere(self._kept, places)
+            ]
+        )
 
     def unenforced(self, places: Mapping[str, tuple[Pointer, ...]]) -> tuple[Unenforced, ...]:
         """Return the losses at every place of the user's document, without repeats."""

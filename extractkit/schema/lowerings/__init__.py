@@ -22,6 +22,7 @@ from typing import Final
 from extractkit.schema.lowerings import (
     alternatives,
     choices,
+    codes,
     defaults,
     intersections,
     keys,
@@ -73,6 +74,7 @@ _PREPARED: Final[Mapping[str, Callable[[SchemaTree, Scope], Rewrite | None]]] = 
 }
 _WHOLE: Final[Mapping[str, Callable[[SchemaTree, Scope], SchemaTree]]] = {
     "alternatives": alternatives.lower_tree,
+    "codes": codes.lower_tree,
     "recursion": recursion.lower_tree,
     "refs": refs.lower_tree,
     "roots": roots.lower_tree,
