@@ -13,11 +13,13 @@ from enum import Enum
 from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias
 
 from extractkit.errors import UsageError
+from extractkit.paths import Pointer
 
 __all__ = [
     "ALL_SAMPLING",
     "Capabilities",
     "Constraint",
+    "Decision",
     "Delta",
     "Message",
     "ModelRequest",
@@ -154,14 +156,15 @@ class Constraint:
     """What an answer must look like, as data; who enforces it is the provider's affair.
 
     Attributes:
-        kind: "json_schema": `schema` holds; "grammar": `grammar` holds (Lark).
+        kind: "json_schema": `schema` holds; "grammar": `grammar` holds (Lark); "decisions": every
+            leaf of `schema` is a closed set, and is decided as a question of its own.
         schema: The schema as it is sent, keys in the order in which they are to be written.
         grammar: A Lark grammar, for sources that a schema cannot describe.
         name: 1 to 64 of [A-Za-z0-9_-].
         minimal_text: The shortest answer that the constraint admits, or None where unknown.
     """
 
-    kind: Literal["json_schema", "grammar"] = "json_schema"
+    kind: Literal["json_schema", "grammar", "decisions"] = "json_schema"
     schema: Mapping[str, Any] = field(default_factory=dict[str, Any])
     grammar: str | None = None
     name: str = "answer"
@@ -292,6 +295,22 @@ class RawToolCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """One value of an answer that was decided as a question of its own.
+
+    Attributes:
+        pointer: Where it stands in the answer, in the form that was sent.
+        start: Its first byte in the answer's text in UTF-8.
+        probabilities: What the provider gives for each legal value, by its JSON text; a value of
+            which it says nothing is not there.
+    """
+
+    pointer: Pointer
+    start: int
+    probabilities: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelResponse:
     """What a model answered, before anybody has looked into it.
 
@@ -312,6 +331,7 @@ class ModelResponse:
         broken: How the connection ended before the answer did; empty where it did not.
         scores: For a request with `scoring`: the model's own log-probability of each text, place
             by place; no numbers for a place that cannot be scored.
+        decisions: For a constraint of kind "decisions": what was decided, in the order of `text`.
     """
 
     text: str
@@ -327,6 +347,7 @@ class ModelResponse:
     continue_with: Sequence[Any] | None = None
     broken: str = ""
     scores: tuple[tuple[float, ...], ...] = ()
+    decisions: tuple[Decision, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -348,7 +369,8 @@ class Capabilities:
 
     Attributes:
         enforcement: Who holds an answer to a schema: "mask" (this process, token by token),
-            "native" (the provider promises it), or None (nobody).
+            "native" (the provider promises it), "decisions" (each closed set is a question of
+            its own, and other targets cannot be asked for), or None (nobody).
         dialect: The schema dialect that is enforced; None where `enforcement` is None.
         json_mode: Whether any-JSON can be asked for.
         logprobs: Whether token log-probabilities come back.
@@ -362,7 +384,7 @@ class Capabilities:
         source: Where these facts come from, with the date.
     """
 
-    enforcement: Literal["mask", "native"] | None = None
+    enforcement: Literal["mask", "native", "decisions"] | None = None
     dialect: str | None = None
     json_mode: bool = False
     logprobs: bool = False

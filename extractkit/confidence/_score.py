@@ -14,6 +14,7 @@ from typing import Final, cast
 
 from extractkit.confidence._alignment import Alignment, align
 from extractkit.confidence._choice import Choice, choose
+from extractkit.confidence._decided import weigh_decisions
 from extractkit.confidence._exact import ChoicePlace, exact_choice, places_of
 from extractkit.confidence._lengths import length_confidence
 from extractkit.confidence._matching import Menu, Option
@@ -21,7 +22,7 @@ from extractkit.confidence._options import ABSENT, Plan
 from extractkit.confidence._places import Found, ListFound, ValueFound, find
 from extractkit.confidence._sequence import sequence_probability
 from extractkit.confidence._words import of_choice, of_sequence, unavailable
-from extractkit.messages import TokenLogprob
+from extractkit.messages import Decision, TokenLogprob
 from extractkit.parsing import ParsedDocument
 from extractkit.paths import Pointer, is_array, is_object
 from extractkit.results import Confidence
@@ -62,6 +63,7 @@ def score(
     leaves: Sequence[Pointer],
     no_tokens: str = _NO_TOKENS,
     exact: Mapping[int, Sequence[float]] | None = None,
+    decisions: Sequence[Decision] = (),
 ) -> Scores:
     """Return how sure the model was of every leaf of an answer.
 
@@ -78,7 +80,12 @@ def score(
         leaves: The pointers of the leaves of the document in the user's form.
         no_tokens: Why there are no tokens, if there are none.
         exact: The model's own log-probability of each text of a ChoicePlace, by its `start`.
+        decisions: What the provider decided as questions of their own, where it wrote no tokens.
     """
+    if decisions and parsed.ok:
+        found = find(text.encode("utf-8", "surrogatepass"), parsed, _plan(compiled))
+        weighed, presence = weigh_decisions(found, decisions, leaves)
+        return Scores(leaves=weighed, presence=presence)
     if not tokens:
         return Scores(leaves=dict.fromkeys(leaves, unavailable(no_tokens)))
     if not parsed.ok:

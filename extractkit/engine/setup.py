@@ -68,7 +68,7 @@ def prepare(question: Question[T], capabilities: Capabilities) -> Setup[T]:
         plan,
         compiled,
         question.text,
-        constraint=_constraint(plan, compiled, grammar),
+        constraint=_constraint(plan, compiled, grammar, capabilities),
         instructions=question.instructions,
         examples=[
             _example(compiled, position, item) for position, item in enumerate(question.examples)
@@ -141,7 +141,9 @@ def _nothing_for(pointer: Pointer) -> Finding:
     )
 
 
-def _constraint(plan: Plan, compiled: CompiledSchema, grammar: Grammar | None) -> Constraint | None:
+def _constraint(
+    plan: Plan, compiled: CompiledSchema, grammar: Grammar | None, capabilities: Capabilities
+) -> Constraint | None:
     if grammar is not None:
         return Constraint(
             kind="grammar",
@@ -151,7 +153,11 @@ def _constraint(plan: Plan, compiled: CompiledSchema, grammar: Grammar | None) -
             minimal_text=pydantic_core.to_json(grammar.bounded.minimal).decode(),
         )
     if plan.strategy is Strategy.NATIVE:
-        return Constraint(schema=compiled.schema, name=compiled.name)
+        return Constraint(
+            kind="decisions" if capabilities.enforcement == "decisions" else "json_schema",
+            schema=compiled.schema,
+            name=compiled.name,
+        )
     return None
 
 

@@ -87,6 +87,7 @@ def sure_of(
         leaves=judged.leaves,
         no_tokens="" if tokens else _why_none(setup, response, notes),
         exact=exact,
+        decisions=response.decisions if is_wished else (),
     )
 
 

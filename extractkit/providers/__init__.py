@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from extractkit.providers.compatible import Compatible
     from extractkit.providers.local import Local
     from extractkit.providers.openai_chat import OpenAIChat
+    from extractkit.providers.openai_decisions import OpenAIDecisions
     from extractkit.providers.openai_responses import OpenAIResponses
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Compatible",
     "Local",
     "OpenAIChat",
+    "OpenAIDecisions",
     "OpenAIResponses",
     "resolve",
     "shared",
@@ -39,18 +41,21 @@ _WHERE: Final = {
     "Compatible": "compatible",
     "Local": "local",
     "OpenAIChat": "openai_chat",
+    "OpenAIDecisions": "openai_decisions",
     "OpenAIResponses": "openai_responses",
 }
 _PREFIXES: Final = {
     "openai": "OpenAIResponses",
     "openai-chat": "OpenAIChat",
+    "openai-decisions": "OpenAIDecisions",
     "anthropic": "Anthropic",
     "compatible": "Compatible",
     "local": "Local",
 }
 _EXPECTED: Final = (
-    "expected 'openai:<model>', 'openai-chat:<model>', 'anthropic:<model>', 'compatible:<model>', "
-    "'local:<name or path of a .gguf>', or None for the embedded model"
+    "expected 'openai:<model>', 'openai-chat:<model>', 'openai-decisions:<model>', "
+    "'anthropic:<model>', 'compatible:<model>', 'local:<name or path of a .gguf>', or None for "
+    "the embedded model"
 )
 
 _lock = threading.Lock()
@@ -63,9 +68,9 @@ def resolve(model: str | Provider | None) -> Provider:
 
     Args:
         model: None for the environment variable EXTRACTKIT_MODEL, else the embedded model;
-            "openai:<model>" (Responses), "openai-chat:<model>", "anthropic:<model>",
-            "compatible:<model>" (base URL from the environment), "local:<name or path of a
-            .gguf>"; or a provider, which is returned as it is.
+            "openai:<model>" (Responses), "openai-chat:<model>", "openai-decisions:<model>",
+            "anthropic:<model>", "compatible:<model>" (base URL from the environment),
+            "local:<name or path of a .gguf>"; or a provider, which is returned as it is.
 
     Raises:
         UsageError: If the string names no provider, or the object is none.

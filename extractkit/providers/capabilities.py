@@ -15,7 +15,9 @@ from extractkit.messages import ALL_SAMPLING, Capabilities
 
 __all__ = ["DATE", "FAMILIES", "Api", "Family", "capabilities_of", "unforced_tool"]
 
-Api: TypeAlias = Literal["openai-responses", "openai-chat", "anthropic", "compatible"]
+Api: TypeAlias = Literal[
+    "openai-responses", "openai-chat", "openai-decisions", "anthropic", "compatible"
+]
 
 DATE: Final = "2026-11-30"
 """When the table was last held against its sources."""
@@ -35,6 +37,7 @@ class Family:
         efforts: Words for the reasoning effort; empty where there is none.
         tools_on_chat: Whether the Chat API takes tools.
         forced_tool: Whether a tool can be forced.
+        decisions: Whether the Decisions endpoint takes it.
         source: Where this is said.
     """
 
@@ -47,6 +50,7 @@ class Family:
     efforts: tuple[str, ...] = ()
     tools_on_chat: bool = True
     forced_tool: bool = True
+    decisions: bool = False
     source: str = ""
 
 
@@ -91,7 +95,14 @@ FAMILIES: Final[tuple[Family, ...]] = (
     ),
     Family(
         provider="openai",
-        models=r"gpt-6-(astra|sol|luna|terra)(-.*)?",
+        models=r"gpt-6-luna(-.*)?",
+        decisions=True,
+        source=f"{_LATEST}: nothing is said of reasoning; openai 3.57.0, resources/decisions.py: "
+        "the only model with Decisions",
+    ),
+    Family(
+        provider="openai",
+        models=r"gpt-6-(astra|sol|terra)(-.*)?",
         efforts=(),
         source=f"{_LATEST}: astra always reasons; of the others nothing is said",
     ),
@@ -157,6 +168,14 @@ def capabilities_of(api: Api, model: str, *, official: bool = True) -> Capabilit
             source="an OpenAI-compatible server, of which nothing is assumed",
         )
     family = _family(_provider_of(api), model)
+    if api == "openai-decisions":
+        return Capabilities(
+            enforcement="decisions",
+            dialect="openai-strict",
+            temperature=False,
+            sampling=frozenset(),
+            source=_source_of_decisions(model, family),
+        )
     dialect = "anthropic" if api == "anthropic" else "openai-strict"
     structured = official and (family is None or family.structured)
     return Capabilities(
@@ -210,6 +229,15 @@ def _sampling(api: Api, family: Family | None) -> frozenset[str]:
         names |= {"temperature", "top_p", "seed"} if family.temperature else set()
         names |= {"effort"} if family.efforts or not family.temperature else set()
     return frozenset(names - ({"seed"} if api == "openai-responses" else set()))
+
+
+def _source_of_decisions(model: str, family: Family | None) -> str:
+    if family is not None and family.decisions:
+        return f"table of {DATE}: {family.source}"
+    return (
+        f"the table of {DATE} does not say that the Decisions endpoint takes {model!r}; it is "
+        "asked all the same, for what it does not take it refuses aloud"
+    )
 
 
 def _source(model: str, family: Family | None, *, official: bool) -> str:

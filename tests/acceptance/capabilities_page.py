@@ -24,7 +24,7 @@ def families() -> str:
     """Return one row per family, in the order in which they are looked up."""
     columns = [
         "provider", "holds to a schema", "any JSON", "log-probabilities", "temperature, top_p",
-        "effort", "tools on Chat", "forced tool", "source",
+        "effort", "tools on Chat", "forced tool", "Decisions", "source",
     ]  # fmt: skip
     rows = [(f"`{_escaped(family.models)}`", _cells(family)) for family in FAMILIES]
     return f"Held against its sources on {DATE}.\n\n" + table("models", columns, rows)
@@ -40,6 +40,7 @@ def _cells(family: Family) -> list[str]:
         ", ".join(family.efforts) or ("-" if family.temperature else "any"),
         _yes(family.tools_on_chat) if family.provider == "openai" else "-",
         _yes(family.forced_tool),
+        _yes(family.decisions) if family.provider == "openai" else "-",
         family.source,
     ]
 

@@ -26,6 +26,7 @@ OPENAI: Api = "openai-responses"
         (OPENAI, "gpt-5.2-pro", True, False, False),
         (OPENAI, "gpt-5.3-chat-latest", True, False, False),
         (OPENAI, "gpt-6-sol", True, False, False),
+        (OPENAI, "gpt-6-luna", True, False, False),
         ("openai-chat", "gpt-4o-2024-08-06", True, True, True),
         ("openai-chat", "gpt-4o-2024-05-13", False, True, True),
         ("openai-chat", "gpt-4.1-nano", True, True, True),

@@ -21,6 +21,7 @@ def base_url(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("openai:gpt-5", "OpenAIResponses", "gpt-5"),
         ("openai-chat:gpt-5", "OpenAIChat", "gpt-5"),
+        ("openai-decisions:gpt-6-luna", "OpenAIDecisions", "gpt-6-luna"),
         ("anthropic:claude-haiku-4-5", "Anthropic", "claude-haiku-4-5"),
         ("compatible:qwen3:8b", "Compatible", "qwen3:8b"),
         ("local:/tmp/a:b.gguf", "Local", "local:/tmp/a:b.gguf"),
