@@ -17,6 +17,8 @@ from extractkit.paths import Pointer
 
 __all__ = [
     "ALL_SAMPLING",
+    "PENALTIES",
+    "PENALTY_REASON",
     "Capabilities",
     "Constraint",
     "Decision",
@@ -70,6 +72,12 @@ class Sampling:
         top_k: Keep the k most probable tokens, at least 1.
         min_p: Keep tokens with at least this share of the top token's probability, in [0, 1].
         seed: Start of the random generator, at least 0.
+        repetition_penalty: What the score of a token that was written before is divided by where
+            it is positive, and multiplied by where it is negative; above 0, and 1 does nothing.
+            The three penalties are for free text alone.
+        presence_penalty: What is taken once from the score of a token that was written before,
+            from -2 to 2.
+        frequency_penalty: What is taken from it for each time, from -2 to 2.
         max_output_tokens: Most tokens of one answer, at least 1.
         effort: Reasoning effort, in the provider's own word.
 
@@ -82,6 +90,9 @@ class Sampling:
     top_k: int | None = None
     min_p: float | None = None
     seed: int | None = None
+    repetition_penalty: float | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
     max_output_tokens: int | None = None
     effort: str | None = None
 
@@ -92,6 +103,8 @@ class Sampling:
                 require_number("Sampling", name, value, low=low, high=high, whole=whole)
         if self.top_p == 0:
             raise UsageError("Sampling(top_p=0): expected a number above 0 and at most 1")
+        if self.repetition_penalty == 0:
+            raise UsageError("Sampling(repetition_penalty=0): expected a number above 0")
 
 
 def sampling_given(sampling: Sampling) -> dict[str, Any]:
@@ -104,7 +117,13 @@ def sampling_given(sampling: Sampling) -> dict[str, Any]:
 ALL_SAMPLING: Final = frozenset(
     {"temperature", "top_p", "top_k", "min_p", "seed", "max_output_tokens", "effort"}
 )
-"""Names of all fields of Sampling."""
+"""Names of the fields of Sampling that go with every answer: all but the penalties."""
+
+PENALTIES: Final = ("frequency_penalty", "presence_penalty", "repetition_penalty")
+"""Names of the fields of Sampling that change the scores of what was written before."""
+
+PENALTY_REASON: Final = "a penalty forbids repeated keys, which JSON needs"
+"""Why penalties and structure do not go together, for the messages that say so."""
 
 _SAMPLING_RANGES = (
     # name, lowest, highest, whole numbers only
@@ -113,6 +132,9 @@ _SAMPLING_RANGES = (
     ("top_k", 1, None, True),
     ("min_p", 0, 1, False),
     ("seed", 0, None, True),
+    ("repetition_penalty", 0, None, False),
+    ("presence_penalty", -2, 2, False),
+    ("frequency_penalty", -2, 2, False),
     ("max_output_tokens", 1, None, True),
 )
 
@@ -179,10 +201,12 @@ class Scoring:
         tokens: The bytes of the answer's tokens, in order.
         places: (position in `tokens`, texts): each text by itself is what could have followed the
             tokens before that position. In the order of the answer.
+        whole: Score the tokens themselves, too, before the places: one number for each.
     """
 
     tokens: tuple[bytes, ...]
     places: tuple[tuple[int, tuple[bytes, ...]], ...]
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,6 +225,11 @@ class ModelRequest:
         continue_with: What an answer that paused gave to go on from; only its provider reads it.
         without: Names of what the provider is not to add by itself, of `Capabilities.unasked`.
         scoring: Score these texts and answer nothing; only where `Capabilities.scoring` says so.
+        beam: How many beginnings of the answer are followed at once; 1 is one. At most what
+            `Capabilities.beam` says.
+
+    Raises:
+        UsageError: If the beam is no whole number from 1 up.
     """
 
     messages: tuple[Message, ...]
@@ -212,6 +241,10 @@ class ModelRequest:
     continue_with: Sequence[Any] | None = None
     without: frozenset[str] = frozenset()
     scoring: Scoring | None = None
+    beam: int = 1
+
+    def __post_init__(self) -> None:
+        require_number("ModelRequest", "beam", self.beam, low=1, whole=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -330,7 +363,8 @@ class ModelResponse:
             sequence of parts.
         broken: How the connection ended before the answer did; empty where it did not.
         scores: For a request with `scoring`: the model's own log-probability of each text, place
-            by place; no numbers for a place that cannot be scored.
+            by place; no numbers for a place that cannot be scored. With `Scoring.whole` that of
+            each token stands before these.
         decisions: For a constraint of kind "decisions": what was decided, in the order of `text`.
     """
 
@@ -375,6 +409,7 @@ class Capabilities:
         json_mode: Whether any-JSON can be asked for.
         logprobs: Whether token log-probabilities come back.
         scoring: Whether the model can be asked how probable given texts are.
+        beam: Most beginnings of an answer that can be followed at once.
         temperature: Whether a temperature is accepted; then 0 is sent unless the caller says more.
         is_greedy: Whether tokens are chosen greedily where nothing is said.
         sampling: Names of the fields of Sampling that are accepted.
@@ -389,6 +424,7 @@ class Capabilities:
     json_mode: bool = False
     logprobs: bool = False
     scoring: bool = False
+    beam: int = 1
     temperature: bool = True
     is_greedy: bool = False
     sampling: frozenset[str] = ALL_SAMPLING

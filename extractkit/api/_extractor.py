@@ -74,7 +74,8 @@ class Extractor(Generic[T]):
         decoding: What decoding may do beyond that.
         grounding: How values are looked for in the text.
         retry: How often to try again.
-        samples: How many answers to draw.
+        samples: How many answers to draw, 1 to 1000. With several, `result.confidence` says how far
+            they agree, and tokens are drawn at temperature 1 unless `sampling` says otherwise.
         timeout_s: Seconds for the whole call, retries included; None for no limit.
         cache: Not in this version.
         observers: Callables that are told of every step; see `extractkit.observe`.
@@ -125,9 +126,10 @@ class Extractor(Generic[T]):
             decoding=Decoding() if decoding is None else decoding,
             grounding=Grounding() if grounding is None else grounding,
             retry=Retry() if retry is None else retry,
+            samples=samples,
             timeout_s=timeout_s,
         )
-        _refuse_unbuilt(self._question, samples=samples, cache=cache)
+        _refuse_unbuilt(self._question, cache=cache)
         require_options(self._question.grounding)
         self._observers = _callables("observers", _several("observers", observers))
         self._price = price
@@ -311,12 +313,13 @@ def _callables(name: str, given: tuple[_V, ...]) -> tuple[_V, ...]:
 
 def _refuse_unbuilt(question: Question[Any], **given: object) -> None:
     """Refuse what a later version will do, so that nobody believes it was done."""
-    defaults: dict[str, object] = {"samples": 1, "cache": None}
+    defaults: dict[str, object] = {"cache": None}
     asked = [name for name, value in given.items() if value != defaults[name]]
     asked += [
         f"Decoding({item.name}=...)"
         for item in dataclasses.fields(Decoding)
-        if item.name not in ("confidence", "exact_choices", "repair", "two_step")
+        if item.name
+        not in ("aligned", "combine", "confidence", "exact_choices", "repair", "two_step")
         and getattr(question.decoding, item.name) != item.default
     ]
     if asked:

@@ -5,6 +5,7 @@
     sequence    joint probability and weakest token, for texts and numbers
     score       all of it for one answer, by pointers into the user's shape
     agreement   the share of several answers that hold the same value
+    majority    one document of the values that most of several answers hold
     places      the closed sets of an answer, for a model that scores every alternative
 
 Neighbours: `engine` asks for the scores of an answer, `calibration` makes probabilities of being
@@ -18,6 +19,7 @@ from extractkit.confidence._agreement import agreement
 from extractkit.confidence._alignment import Alignment, align
 from extractkit.confidence._choice import Choice, choice_probability
 from extractkit.confidence._exact import ChoicePlace
+from extractkit.confidence._majority import majority, nearest
 from extractkit.confidence._matching import Option
 from extractkit.confidence._score import Scores, choice_places, score
 from extractkit.confidence._sequence import Sequence, sequence_probability
@@ -33,6 +35,8 @@ __all__ = [
     "align",
     "choice_places",
     "choice_probability",
+    "majority",
+    "nearest",
     "score",
     "sequence_probability",
 ]

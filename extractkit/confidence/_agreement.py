@@ -1,39 +1,57 @@
 """How many of several answers hold the same value: for providers that give no log-probabilities.
 
-Neighbours: `engine` asks several times and hands the documents in. No token is looked at.
+Neighbours: `engine` asks several times and hands the documents in; `_alike` says what counts as
+the same. No token is looked at.
 """
 
 from __future__ import annotations
 
-import unicodedata
-from collections import Counter
+import math
 from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
-from extractkit.confidence._options import ABSENT, json_text
+from extractkit.confidence._alike import Leaf, Places, places_of
+from extractkit.confidence._options import ABSENT, OPEN_LABELS
 from extractkit.errors import UsageError
 from extractkit.paths import JsonValue, Pointer, get
 from extractkit.results import Confidence
+from extractkit.schema import CompiledSchema
+from extractkit.schema.plain import type_of
 
 __all__ = ["agreement"]
 
+_FIRST: Final[Any] = object()
+_ABSENT: Final = Leaf(ABSENT, ABSENT)
+
 
 def agreement(
-    documents: Sequence[JsonValue], leaves: Sequence[Pointer], *, asked: int | None = None
+    documents: Sequence[JsonValue],
+    leaves: Sequence[Pointer],
+    *,
+    given: JsonValue = _FIRST,
+    compiled: CompiledSchema | None = None,
+    asked: int | None = None,
+    shares: Sequence[float] | None = None,
 ) -> Mapping[Pointer, Confidence]:
-    """Return the share of answers that hold the same value at each leaf of the first one.
+    """Return the share of answers that hold the same value at each leaf of one of them.
 
-    Texts are the same if they differ in case, white space or compatible characters only, numbers
-    if they are equal. A place that another answer lacks is another value there: elements of
-    lists are compared by position.
+    Numbers are the same if they are equal, texts if they differ in case, white space, quotes,
+    dashes or compatible characters only; members of closed sets if they are written alike. A place
+    that another answer lacks is another value there, unless it has that value by default. Elements
+    of lists are compared by position.
 
     Args:
-        documents: Answers in the user's form; the first is the one that is given out.
-        leaves: The pointers of its leaves.
+        documents: Answers in the user's form.
+        leaves: The pointers of the leaves of the answer that is given out.
+        given: That answer, which need not be one of `documents`; by default the first of them.
+        compiled: The target, for what its places mean; None: only what the values say themselves.
         asked: How often was asked, where some answers are no documents; None: as often as there
             are documents. Those that are none agree with nothing.
+        shares: The weight of each document, from 0 up, together at most 1; None: 1 / asked each.
 
     Raises:
-        UsageError: If there are fewer than two answers, or fewer than documents.
+        UsageError: If there are fewer than two answers, fewer than documents, or the shares are
+            not one for each document.
     """
     count = len(documents) if asked is None else asked
     if not documents or count < max(2, len(documents)):
@@ -41,37 +59,73 @@ def agreement(
             f"found {len(documents)} documents of {count} answers; expected at least two answers, "
             "one of them a document, and no more documents than answers"
         )
-    return {pointer: _at(documents, pointer, count) for pointer in leaves}
-
-
-def _at(documents: Sequence[JsonValue], pointer: Pointer, count: int) -> Confidence:
-    labels: dict[str, str] = {}
-    found: Counter[str] = Counter()
-    first = ""
-    for place, document in enumerate(documents):
-        key, label = _key(document, pointer)
-        labels.setdefault(key, label)
-        found[key] += 1
-        first = key if place == 0 else first
-    failed = count - len(documents)
-    return Confidence(
-        kind="agreement",
-        probability=found[first] / count,
-        alternatives={labels[key]: times / count for key, times in found.items()},
-        reason=f"{found[first]} of {count} answers agree"
-        + (f"; {failed} are no documents" if failed else ""),
+    if shares is not None and len(shares) != len(documents):
+        raise UsageError(
+            f"found {len(shares)} shares for {len(documents)} documents; expected one for each"
+        )
+    places = places_of(compiled)
+    counting = _Counting(
+        [_Read(document, places) for document in documents],
+        count,
+        shares,
     )
+    mine = counting.read[0] if given is _FIRST else _Read(given, places)
+    return {pointer: counting.at(pointer, mine) for pointer in leaves}
 
 
-def _key(document: JsonValue, pointer: Pointer) -> tuple[str, str]:
-    """Return what is compared, and the value as JSON text."""
-    try:
-        value = get(document, pointer)
-    except KeyError:
-        return ABSENT, ABSENT
-    if isinstance(value, str):
-        plain = " ".join(unicodedata.normalize("NFKC", value).split()).casefold()
-        return json_text(plain), json_text(value)
-    if isinstance(value, float) and value.is_integer():
-        return json_text(int(value)), json_text(value)
-    return json_text(value), json_text(value)
+class _Read:
+    """One document and what its leaves count as."""
+
+    def __init__(self, document: JsonValue, places: Places) -> None:
+        self._document = document
+        self._leaves = places.leaves(document, places.tree.root)
+
+    def at(self, pointer: Pointer) -> Leaf:
+        """Return what stands at a place."""
+        leaf = self._leaves.get(pointer)
+        if leaf is not None:
+            return leaf
+        try:
+            value = get(self._document, pointer)
+        except KeyError:
+            return _ABSENT
+        label = OPEN_LABELS[type_of(value)]  # it has leaves of its own
+        return Leaf(label, label)
+
+
+class _Counting:
+    """Several documents, their weights, and how many there should have been."""
+
+    def __init__(self, read: Sequence[_Read], count: int, shares: Sequence[float] | None) -> None:
+        self.read = read
+        self._count = count
+        self._shares = shares
+
+    def at(self, pointer: Pointer, given: _Read) -> Confidence:
+        """Return the share of documents that hold the same as `given` at one place."""
+        mine = given.at(pointer)
+        holders: dict[str, list[int]] = {mine.key: []}
+        labels = {mine.key: mine.label}
+        for place, document in enumerate(self.read):
+            leaf = document.at(pointer)
+            labels.setdefault(leaf.key, leaf.label)
+            holders.setdefault(leaf.key, []).append(place)
+        return Confidence(
+            kind="agreement",
+            probability=self._share(holders[mine.key]),
+            alternatives={
+                labels[key]: self._share(places) for key, places in holders.items() if places
+            },
+            reason=self._told(len(holders[mine.key])),
+        )
+
+    def _share(self, places: Sequence[int]) -> float:
+        if self._shares is None:
+            return len(places) / self._count
+        return min(1.0, math.fsum(self._shares[place] for place in places))
+
+    def _told(self, agreeing: int) -> str:
+        failed = self._count - len(self.read)
+        weighed = "" if self._shares is None else ", by their weights"
+        told = f"{agreeing} of {self._count} answers agree{weighed}"
+        return f"{told}; {failed} gave no such document" if failed else told

@@ -17,7 +17,7 @@ from extractkit.engine.conclusion import Price
 from extractkit.engine.flights import in_one_flight
 from extractkit.engine.question import Question
 from extractkit.engine.run import Run
-from extractkit.engine.steps import Call, Step, Wait
+from extractkit.engine.steps import Call, Step, Together, Wait
 from extractkit.engine.verification import Asked, Enforcement, Mode, verification_flow
 from extractkit.engine.watching import Watch
 from extractkit.errors import DeadlineExceededError, ExtractkitError
@@ -34,6 +34,7 @@ __all__ = [
     "Price",
     "Question",
     "Step",
+    "Together",
     "Wait",
     "adrive",
     "drive",
@@ -66,6 +67,9 @@ def drive(
             try:
                 if isinstance(step, Wait):
                     sleep(step.seconds)
+                elif isinstance(step, Together):
+                    for inner in step.flows:
+                        drive(inner, provider, sleep=sleep)
                 else:
                     answer = provider.complete(step.request, timeout_s=step.timeout_s)
             except ExtractkitError as error:
@@ -92,6 +96,8 @@ async def adrive(flow: Generator[Step, ModelResponse | None, R], provider: Provi
             try:
                 if isinstance(step, Wait):
                     await asyncio.sleep(step.seconds)
+                elif isinstance(step, Together):
+                    await _all_of(step, provider)
                 else:
                     async with asyncio.timeout(step.timeout_s):
                         answer = await provider.acomplete(step.request, timeout_s=step.timeout_s)
@@ -107,6 +113,23 @@ async def adrive(flow: Generator[Step, ModelResponse | None, R], provider: Provi
         return result
     finally:
         flow.close()
+
+
+async def _all_of(step: Together, provider: Provider) -> None:
+    """Carry several flows out at once; none goes on when one fails or nobody waits any more."""
+    free = asyncio.Semaphore(step.at_once)
+
+    async def carry_out(flow: Generator[Step, ModelResponse | None, None]) -> None:
+        async with free:
+            await adrive(flow, provider)
+
+    tasks = [asyncio.create_task(carry_out(flow)) for flow in step.flows]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def extract_flow(

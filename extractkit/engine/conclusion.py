@@ -18,7 +18,9 @@ from extractkit.engine.setup import Setup
 from extractkit.engine.sureness import Exact, holes_in, sure_of
 from extractkit.messages import ModelResponse, StopReason, Usage, sampling_given
 from extractkit.observe import priced
+from extractkit.paths import Pointer
 from extractkit.results import (
+    Confidence,
     ExtractionResult,
     Finding,
     Provenance,
@@ -30,6 +32,7 @@ __all__ = ["Price", "best_of", "conclude", "conclude_unasked"]
 
 T = TypeVar("T")
 _NO_SCORES: Final[Exact] = {}
+_NO_DETAILS: Final[Mapping[str, Any]] = {}
 
 Price: TypeAlias = Callable[[str, str, Usage], Decimal | float | None]
 """(provider, model, usage) -> US dollars, or None where the price is not known."""
@@ -44,8 +47,11 @@ def conclude(
     price: Price | None = None,
     beside: Sequence[ModelResponse] = (),
     exact: Exact = _NO_SCORES,
+    best: Judged[T] | None = None,
+    agreement: Mapping[Pointer, Confidence] | None = None,
+    details: Mapping[str, Any] = _NO_DETAILS,
 ) -> ExtractionResult[T]:
-    """Return the result of all attempts: the last one, or the best where none was good enough.
+    """Return the result of all attempts.
 
     Args:
         setup: How the question was put.
@@ -55,8 +61,12 @@ def conclude(
         price: What tokens cost.
         beside: Answers that are no attempts, such as reasoning in a step of its own.
         exact: What the model said of the alternatives of choices, where it was asked.
+        best: What is given out; by default the last attempt, or the best where none was good
+            enough.
+        agreement: How far several answers agree with it, where several were asked for.
+        details: Facts of how it was chosen.
     """
-    best = best_of(judged)
+    best = best_of(judged) if best is None else best
     sure = sure_of(setup, best, exact, notes)
     responses = [*beside, *[item.response for item in judged]]
     findings = (*best.findings, *notes, *holes_in(sure))
@@ -68,7 +78,8 @@ def conclude(
         levels=best.levels,
         findings=findings,
         evidence=best.evidence,
-        confidence=sure.leaves,
+        confidence=sure.leaves if agreement is None else agreement,
+        token_confidence={} if agreement is None else sure.leaves,
         presence=sure.presence,
         lengths=sure.lengths,
         strategy=setup.plan.strategy,
@@ -78,8 +89,8 @@ def conclude(
         partial=best.partial,
         usage=reduce(add, [response.usage for response in responses]),
         attempts=tuple([item.attempt for item in judged]),
-        raw=best.response,
-        provenance=_provenance(setup, provider, best.response),
+        raw=None if best.is_assembled else best.response,
+        provenance=_provenance(setup, provider, best.response, details),
         cost_usd=None if price is None else _cost(price, provider, responses),
     )
 
@@ -137,7 +148,12 @@ def _rank(judged: Judged[Any]) -> tuple[int, int]:
     return judged.attempt.validity, -errors
 
 
-def _provenance(setup: Setup[Any], provider: str, response: ModelResponse | None) -> Provenance:
+def _provenance(
+    setup: Setup[Any],
+    provider: str,
+    response: ModelResponse | None,
+    details: Mapping[str, Any] = _NO_DETAILS,
+) -> Provenance:
     return Provenance(
         provider=provider,
         model="" if response is None else response.model,
@@ -146,7 +162,7 @@ def _provenance(setup: Setup[Any], provider: str, response: ModelResponse | None
         prompt=prompts.VERSION,
         parameters=sampling_given(setup.request.sampling),
         versions=_versions(),
-        details={} if response is None else response.details,
+        details={} if response is None else {**response.details, **details},
     )
 
 

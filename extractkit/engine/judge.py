@@ -11,9 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+import pydantic_core
+
 from extractkit import checks
 from extractkit.engine.setup import Setup
 from extractkit.engine.steps import Answer
+from extractkit.errors import SchemaError
 from extractkit.messages import ModelRequest, ModelResponse, StopReason
 from extractkit.parsing import ParsedDocument, parse_json, parse_prefix
 from extractkit.paths import JsonValue, Pointer, join
@@ -28,7 +31,7 @@ from extractkit.results import (
 )
 from extractkit.schema import CompiledSchema, Fault
 
-__all__ = ["Judged", "judge"]
+__all__ = ["Judged", "judge", "judge_assembled"]
 
 T = TypeVar("T")
 
@@ -40,6 +43,8 @@ class Judged(Generic[T]):
     Attributes:
         request: What it answers.
         parsed: The document in it; None where it was not read as one.
+        is_assembled: It is no model's answer, but put together of several; `response` is then the
+            one that comes nearest.
     """
 
     response: ModelResponse
@@ -53,6 +58,7 @@ class Judged(Generic[T]):
     leaves: Sequence[Pointer] = ()
     request: ModelRequest | None = None
     parsed: ParsedDocument | None = None
+    is_assembled: bool = False
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -146,15 +152,7 @@ def _judge_whole(setup: Setup[T], answer: Answer) -> Judged[T]:
     if not parsed.ok:
         return _judge_unread(setup, answer, parsed.findings)
     document, faults = setup.compiled.take_back(parsed.value, digits=parsed.digits)
-    outcome = checks.run(
-        setup.compiled,
-        document,
-        text=question.text,
-        checks=question.checks,
-        grounding=question.grounding,
-        repair=question.decoding.repair,
-        faults=[_unliftable(fault) for fault in faults],
-    )
+    outcome = _checked(setup, document, faults)
     findings = (*parsed.findings, *_bounds_hit(setup, parsed.value), *outcome.findings)
     reached = outcome.built and outcome.validity >= question.require
     return Judged(
@@ -168,6 +166,53 @@ def _judge_whole(setup: Setup[T], answer: Answer) -> Judged[T]:
         leaves=outcome.leaves,
         request=answer.request,
         parsed=parsed,
+    )
+
+
+def judge_assembled(setup: Setup[T], document: JsonValue, near: Judged[T]) -> Judged[T]:
+    """Return what a document is worth that was put together of several answers.
+
+    Args:
+        setup: How the question was put.
+        document: The document, in the user's form.
+        near: The answer that comes nearest.
+    """
+    outcome = _checked(setup, document, ())
+    try:
+        hits = _bounds_hit(setup, setup.compiled.lower(document))
+    except SchemaError:  # it does not fit the schema, which the findings say
+        hits = ()
+    reached = outcome.built and outcome.validity >= setup.question.require
+    return dataclasses.replace(
+        near,
+        status=Status.OK if reached else Status.INVALID,
+        attempt=Attempt(
+            text=pydantic_core.to_json(document).decode(),
+            stop_reason=StopReason.STOP,
+            validity=outcome.validity,
+            findings=(*hits, *outcome.findings),
+        ),
+        value=outcome.value if reached else None,
+        document=outcome.document,
+        levels=outcome.levels,
+        evidence=outcome.evidence,
+        leaves=outcome.leaves,
+        request=None,
+        parsed=None,
+        is_assembled=True,
+    )
+
+
+def _checked(setup: Setup[Any], document: JsonValue, faults: Sequence[Fault]) -> checks.Outcome:
+    question = setup.question
+    return checks.run(
+        setup.compiled,
+        document,
+        text=question.text,
+        checks=question.checks,
+        grounding=question.grounding,
+        repair=question.decoding.repair,
+        faults=[_unliftable(fault) for fault in faults],
     )
 
 

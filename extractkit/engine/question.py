@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Final, Generic, TypeVar, cast
 
 from extractkit.checks import Check
+from extractkit.engine.several import require_samples
 from extractkit.errors import UsageError
 from extractkit.messages import Sampling, require_number
 from extractkit.results import Decoding, Example, Grounding, Retry, Strategy, Validity
@@ -47,6 +48,7 @@ class Question(Generic[T]):
     decoding: Decoding = Decoding()
     grounding: Grounding = Grounding()
     retry: Retry = Retry()
+    samples: int = 1
     timeout_s: float | None = 120.0
     kept: Kept = field(default_factory=lambda: Kept(), repr=False, compare=False)
 
@@ -78,6 +80,7 @@ class Question(Generic[T]):
                 "require=GROUNDED with Grounding(locate=False): nothing is looked for in the text, "
                 "so that no answer could reach it; leave one of the two out"
             )
+        require_samples(self.samples, self.sampling, self.decoding)
 
 
 _NAMES: Final = tuple(item.name for item in fields(Question))

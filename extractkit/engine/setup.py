@@ -13,11 +13,12 @@ import pydantic_core
 
 from extractkit import checks, prompts, strategies
 from extractkit.engine.question import Question, require_text
+from extractkit.engine.several import require_weights, sampled
 from extractkit.errors import SchemaError, UnsupportedError, UsageError
 from extractkit.grounding.stated import stated
 from extractkit.messages import Capabilities, Constraint, ModelRequest, Sampling, sampling_given
 from extractkit.paths import JsonValue, Pointer
-from extractkit.results import Example, Finding, Grounding, Plan, Strategy, Validity
+from extractkit.results import Decoding, Example, Finding, Grounding, Plan, Strategy, Validity
 from extractkit.schema import BoundedSchema, CompiledSchema, compile_schema
 from extractkit.schema.grammar import Grammar, is_marked, write_grammar
 
@@ -56,6 +57,7 @@ def prepare(question: Question[T], capabilities: Capabilities) -> Setup[T]:
         strategies.choose(expressed, capabilities, question.strategy),
         two_step=question.decoding.two_step,
     )
+    require_weights(question.decoding, capabilities, plan)
     compiled = (
         expressed
         if isinstance(expressed, CompiledSchema) and expressed.dialect == plan.dialect
@@ -73,8 +75,8 @@ def prepare(question: Question[T], capabilities: Capabilities) -> Setup[T]:
         examples=[
             _example(compiled, position, item) for position, item in enumerate(question.examples)
         ],
-        sampling=_sampling(question.sampling, capabilities),
-        top_logprobs=5 if question.decoding.confidence and capabilities.logprobs else None,
+        sampling=_sampling(question.sampling, capabilities, question.samples),
+        top_logprobs=_top_logprobs(question.decoding, capabilities),
     )
     return Setup(
         question=question,
@@ -86,8 +88,16 @@ def prepare(question: Question[T], capabilities: Capabilities) -> Setup[T]:
     )
 
 
-def _sampling(given: Sampling, capabilities: Capabilities) -> Sampling:
+def _top_logprobs(decoding: Decoding, capabilities: Capabilities) -> int | None:
+    if not capabilities.logprobs:
+        return None
+    return 5 if decoding.confidence else 0 if decoding.aligned else None
+
+
+def _sampling(given: Sampling, capabilities: Capabilities, samples: int) -> Sampling:
     """Return what is sent: what was given, and greedy where nothing was and it is accepted.
+
+    One of several answers is drawn, and not greedy.
 
     Raises:
         UnsupportedError: If the model does not take what was given.
@@ -101,6 +111,8 @@ def _sampling(given: Sampling, capabilities: Capabilities) -> Sampling:
         if name == "effort" and capabilities.efforts and value not in capabilities.efforts:
             known = ", ".join(repr(effort) for effort in capabilities.efforts)
             raise UnsupportedError(f"Sampling(effort={value!r}): this model takes {known}")
+    if samples > 1:
+        return sampled(given, capabilities)
     if given.temperature is None and capabilities.temperature and not capabilities.is_greedy:
         return dataclasses.replace(given, temperature=0)
     return given

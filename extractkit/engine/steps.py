@@ -14,7 +14,7 @@ from extractkit.engine.retrying import RetryPolicy
 from extractkit.errors import ProviderError
 from extractkit.messages import ModelRequest, ModelResponse
 
-__all__ = ["Answer", "Budget", "Call", "Step", "Steps", "Wait", "ask", "told_of"]
+__all__ = ["Answer", "Budget", "Call", "Step", "Steps", "Together", "Wait", "ask", "told_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +33,20 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Together:
+    """Flows that do not need one another; None is sent back when all of them have ended.
+
+    Attributes:
+        flows: What is to be carried out, in this order where it is done one after the other. They
+            keep what comes of them, and what goes wrong on their way, to themselves.
+        at_once: How many may be under way at the same time.
+    """
+
+    flows: tuple[Generator[Step, ModelResponse | None, None], ...]
+    at_once: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """What came back in the end.
 
@@ -41,15 +55,17 @@ class Answer:
         failures: What went wrong before it came, in order.
         seconds: Wall time of the request that was answered.
         request: What it answers; None where that is not known.
+        number: Which request of the extraction that was, from 1 up; 0 where nobody counted.
     """
 
     response: ModelResponse
     failures: tuple[str, ...] = ()
     seconds: float = 0.0
     request: ModelRequest | None = None
+    number: int = 0
 
 
-Step: TypeAlias = Call | Wait
+Step: TypeAlias = "Call | Wait | Together"
 Steps: TypeAlias = Generator[Step, ModelResponse | None, Answer]
 
 

@@ -69,14 +69,15 @@ class Watch:
                 )
             )
 
-    def sent(self, request: ModelRequest, timeout_s: float | None) -> None:
-        """Tell that a request goes out."""
+    def sent(self, request: ModelRequest, timeout_s: float | None) -> int:
+        """Tell that a request goes out; return its number, by which its answer is told."""
         self._number += 1
+        number = self._number
         if not self._observers:
-            return
+            return number
         event = RequestSent(
             extraction_id=self._id,
-            number=self._number,
+            number=number,
             provider=self._provider,
             model=self._model,
             operation="chat",
@@ -87,6 +88,7 @@ class Watch:
             request=None,
         )
         self._tell(event, lambda: dataclasses.replace(event, request=request))
+        return number
 
     def received(self, answer: Answer) -> None:
         """Tell that a response came."""
@@ -95,7 +97,7 @@ class Watch:
         response = answer.response
         event = ResponseReceived(
             extraction_id=self._id,
-            number=self._number,
+            number=answer.number,
             provider=self._provider,
             model=response.model,
             request_id=response.request_id,
@@ -107,13 +109,15 @@ class Watch:
         )
         self._tell(event, lambda: dataclasses.replace(event, response=response))
 
-    def failed(self, error: ProviderError, retry_in_s: float | None, seconds: float) -> None:
+    def failed(
+        self, number: int, error: ProviderError, retry_in_s: float | None, seconds: float
+    ) -> None:
         """Tell that a request failed."""
         if not self._observers:
             return
         event = AttemptFailed(
             extraction_id=self._id,
-            number=self._number,
+            number=number,
             error=type(error).__name__,
             status_code=error.status_code,
             request_id=error.request_id or "",
@@ -123,14 +127,14 @@ class Watch:
         )
         self._tell(event, lambda: dataclasses.replace(event, message=error.message))
 
-    def checked(self, judged: Judged[Any], seconds: float) -> None:
-        """Tell what the checks said of an answer."""
+    def checked(self, number: int, judged: Judged[Any], seconds: float) -> None:
+        """Tell what the checks said of an answer, by the number of its request."""
         if self._observers:
             severities = [finding.severity for finding in judged.findings]
             self._tell(
                 ChecksFinished(
                     extraction_id=self._id,
-                    number=self._number,
+                    number=number,
                     validity=judged.attempt.validity,
                     errors=severities.count("error"),
                     warnings=severities.count("warning"),

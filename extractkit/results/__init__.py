@@ -352,8 +352,11 @@ class ExtractionResult(Generic[T]):
         presence: How sure it was that null, nothing or a value of this type stands at a place
             that could hold another, by pointer of leaf, object or list.
         lengths: How sure it was of the length of each list, by pointer.
+        token_confidence: Where several answers were drawn and `confidence` says how far they
+            agree: what the tokens of the returned one say of each leaf; empty elsewhere.
         attempts: Every answer in order.
-        raw: The returned attempt's response as it came, with its tokens.
+        raw: The returned attempt's response as it came, with its tokens; None where the answer was
+            put together of several.
         provenance: Model, parameters, schema fingerprint and versions.
     """
 
@@ -377,6 +380,7 @@ class ExtractionResult(Generic[T]):
     cost_usd: Decimal | None = None
     presence: Mapping[Pointer, Confidence] = field(default_factory=dict[str, Confidence])
     lengths: Mapping[Pointer, Confidence] = field(default_factory=dict[str, Confidence])
+    token_confidence: Mapping[Pointer, Confidence] = field(default_factory=dict[str, Confidence])
 
     @property
     def ok(self) -> bool:

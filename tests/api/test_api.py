@@ -76,7 +76,6 @@ def test_grounding_that_cannot_be_done_is_refused_before_anything_is_asked(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"samples": 2}, "samples"),
         ({"cache": object()}, "cache"),
         ({"decoding": Decoding(beam=2)}, r"Decoding\(beam"),
     ],

@@ -29,7 +29,7 @@ def test_the_share_is_over_values_that_mean_the_same() -> None:
 def test_answers_that_are_no_documents_agree_with_nothing() -> None:
     found = agreement(DOCUMENTS[:2], ["/total"], asked=4)
     assert found["/total"].probability == 0.5
-    assert found["/total"].reason == "2 of 4 answers agree; 2 are no documents"
+    assert found["/total"].reason == "2 of 4 answers agree; 2 gave no such document"
 
 
 @pytest.mark.parametrize(("count", "asked"), [(1, None), (0, 3), (3, 2)])

@@ -21,6 +21,8 @@ from extractkit.providers.local._engine import Engine, Logits
 
 __all__ = ["Scored", "score"]
 
+_ROWS = 32  # tokens of a whole answer that are scored at once: each has a row of the vocabulary
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scored:
@@ -28,7 +30,7 @@ class Scored:
 
     Attributes:
         scores: Natural log-probability of each text, place by place; none for a place that cannot
-            be scored.
+            be scored. Where the whole answer is scored, that of each of its tokens before these.
         reused: Tokens of the prompt's stable part that were in memory.
         evaluated: Tokens beside that part that were evaluated.
     """
@@ -79,6 +81,8 @@ class _Pass:
         answer = _ids(self._engine, self._scoring.tokens)
         self._reused = self._memory.begin(self._prompt.stable, self._check)
         scores: list[tuple[float, ...]] = []
+        if self._scoring.whole:
+            scores.append(self._whole(answer))
         at = 0
         for position, texts in self._scoring.places:
             branches = _tokenized(self._engine, texts)
@@ -91,12 +95,34 @@ class _Pass:
             scores.append(self._place(branches))
         return Scored(scores=tuple(scores), reused=self._reused, evaluated=self._evaluated)
 
-    def _place(self, branches: Sequence[list[int]]) -> tuple[float, ...]:
+    def _whole(self, answer: list[int]) -> tuple[float, ...]:
+        """Return the log-probability of each token of the answer, and forget the answer again."""
+        room = self._engine.context_tokens - len(self._prompt)
+        if len(answer) < len(self._scoring.tokens) or not 0 < len(answer) <= room:
+            return ()
+        row = _Row.of(self._here())
+        start = len(self._engine.past)
+        found = [row.of_token(answer[0])]
+        for first in range(0, len(answer) - 1, _ROWS):
+            self._check()
+            fed = answer[first : min(first + _ROWS, len(answer) - 1)]
+            rows = map(_Row.of, self._memory.feed_every(fed))
+            wanted = answer[first + 1 : first + 1 + len(fed)]
+            found += [row.of_token(token) for row, token in zip(rows, wanted, strict=True)]
+            self._evaluated += len(fed)
+        self._engine.keep(start)
+        return tuple(found)
+
+    def _here(self) -> Logits:
+        """Return the logits after all that stands before the next place."""
         if self._pending or self._logits is None:
             self._logits = self._memory.feed(self._pending, self._check)
             self._evaluated += len(self._pending)
             self._pending = []
-        tree = _Tree(self._memory, _Row.of(self._logits), self._check)
+        return self._logits
+
+    def _place(self, branches: Sequence[list[int]]) -> tuple[float, ...]:
+        tree = _Tree(self._memory, _Row.of(self._here()), self._check)
         scores = [0.0] * len(branches)
         for index in sorted(range(len(branches)), key=branches.__getitem__):
             scores[index] = tree.score(branches[index])
@@ -110,6 +136,10 @@ class _Row:
 
     logits: Logits
     mass: float
+
+    def of_token(self, token: int) -> float:
+        """Return the log-probability of a token."""
+        return float(self.logits[token]) - self.mass
 
     @staticmethod
     def of(logits: Logits) -> _Row:
@@ -149,10 +179,7 @@ class _Tree:
             self.rows += map(_Row.of, self.memory.feed_every(rest))
             self.path += rest
             self.evaluated += len(rest)
-        return math.fsum(
-            float(row.logits[token]) - row.mass
-            for row, token in zip(self.rows, tokens, strict=True)
-        )
+        return math.fsum(row.of_token(token) for row, token in zip(self.rows, tokens, strict=True))
 
     def close(self) -> int:
         """Forget what was evaluated here; return how many tokens that was."""

@@ -119,6 +119,31 @@ def test_a_tokenizer_that_leaves_bytes_out_scores_nothing() -> None:
     assert scored(engine, Scoring(tokens=(), places=((0, (b"ab", b"cd")),))).scores == ((),)
 
 
+@pytest.mark.parametrize("stable", [STABLE, ()])
+def test_each_token_of_a_whole_answer_has_the_models_own_probability(stable) -> None:
+    tokens = piecewise(b'{"', "tree oak pine " * 12, b'"}')  # more than are scored at once
+    places = ((2, TREES),)
+    prompt = Prompt(stable=stable, rest=REST)
+    found = scored(OneByOne(), Scoring(tokens=tokens, places=places, whole=True), prompt)
+    before = [*stable, *REST]
+    expected = [
+        forced(OneByOne(), [*before, *ids(tokens[:place])], token)
+        for place, token in enumerate(tokens)
+    ]
+    assert found.scores[0] == pytest.approx(expected, abs=1e-5)
+    alone = scored(OneByOne(), Scoring(tokens=tokens, places=places), prompt)
+    assert found.scores[1:] == alone.scores
+    assert found.evaluated == alone.evaluated + len(tokens) - 1
+
+
+@pytest.mark.parametrize("tokens", [(), (b"{", b"no such token"), piecewise("y" * 2000)])
+def test_an_answer_that_cannot_be_scored_whole_has_no_numbers(tokens) -> None:
+    scoring = Scoring(tokens=tokens, places=((0, (b"c", b"d")),), whole=True)
+    found = scored(ByteEngine(), scoring)
+    assert found.scores[0] == ()
+    assert len(found.scores[1]) == 2
+
+
 # --- through the provider -----------------------------------------------------------------------
 
 

@@ -1,0 +1,159 @@
+"""What the leaves of an answer count as, so that several answers can be compared.
+
+Neighbours: `_agreement` counts what is given here, `_majority` votes by it; `schema` says what a
+place may hold. Nothing here knows how an answer came.
+
+Two leaves are the same where they mean the same to the user's type: numbers by value, also where
+a Decimal came as a text; date-times by the moment; texts as `grounding` folds them (case, white
+space, quotes, dashes, compatible characters); members of closed sets as they are written. A key
+that is not there is the same as its default, where the type has one in its schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final, NamedTuple
+
+from extractkit.confidence._options import json_text
+from extractkit.grounding.normalize import fold_phrase
+from extractkit.paths import JsonObject, JsonValue, Pointer, is_array, is_object, join
+from extractkit.schema import CompiledSchema
+from extractkit.schema.convert import below, settle
+from extractkit.schema.digits import is_decimal
+from extractkit.schema.nodes import (
+    AnyNode,
+    ChoiceNode,
+    Node,
+    ObjectNode,
+    Property,
+    SchemaTree,
+    StringNode,
+)
+from extractkit.schema.plain import json_key, parts_of
+
+__all__ = ["MISSING", "Leaf", "Places", "places_of"]
+
+MISSING: Final = object()
+"""In place of a value: the key is not there."""
+
+
+class Leaf(NamedTuple):
+    """A leaf of an answer.
+
+    Attributes:
+        key: Equal for leaves that mean the same.
+        label: The value as JSON text.
+    """
+
+    key: str
+    label: str
+
+
+class Places:
+    """What speaks of each place of the user's documents.
+
+    Args:
+        tree: The user's own nodes.
+        has_defaults: Whether a default in the schema is what a missing key means.
+    """
+
+    def __init__(self, tree: SchemaTree, *, has_defaults: bool) -> None:
+        self.tree = tree
+        self._has_defaults = has_defaults
+
+    def settled(self, node: Node | None, value: JsonValue) -> Node | None:
+        """Return what speaks of `value`: references followed, the branch of a union chosen."""
+        return None if node is None else settle(node, value, self.tree)
+
+    def leaves(self, value: JsonValue, node: Node | None) -> dict[Pointer, Leaf]:
+        """Return every leaf of a part of a document, and of what it leaves out by default.
+
+        Args:
+            value: The part.
+            node: What speaks of it; None where nothing does.
+        """
+        found: dict[Pointer, Leaf] = {}
+        pending: list[tuple[Pointer, Node | None, JsonValue]] = [("", node, value)]
+        while pending:
+            pointer, spoken, part = pending.pop()
+            if not (part and (is_object(part) or is_array(part))):
+                found[pointer] = self.leaf(part, spoken)
+                continue
+            inner = self.settled(spoken, part)
+            for key, default in self._left_out(inner, part):
+                found[join(pointer, key)] = default
+            pending.extend(
+                (join(pointer, key), below(inner, key), each)
+                for key, each in reversed([*parts_of(part)])
+            )
+        return found
+
+    def leaf(self, value: JsonValue, node: Node | None) -> Leaf:
+        """Return what a scalar, or an empty list or object, counts as."""
+        if node is not None and is_decimal(node, self.tree):
+            return Leaf(_decimal_key(value), json_text(value))
+        if not isinstance(value, str):
+            return Leaf(json_key(value), json_text(value))
+        spoken = self.settled(node, value)
+        if isinstance(spoken, ChoiceNode):
+            return Leaf(json_key(value), json_text(value))
+        if isinstance(spoken, StringNode) and spoken.format == "date-time":
+            return Leaf(json_key(_moment(value)), json_text(value))
+        return Leaf(json_key(fold_phrase(value)), json_text(value))
+
+    def default(self, node: Node | None, key: str) -> JsonValue:
+        """Return the value that a missing key of an object means; MISSING where it has none."""
+        found = (value for prop, value in self._defaults(node) if prop.name == key)
+        return next(found, MISSING)
+
+    def open_keys(self, node: Node | None, value: JsonObject) -> frozenset[str]:
+        """Return the keys that only a map has: those that the object's type does not declare."""
+        if not isinstance(node, ObjectNode):
+            return frozenset(value)
+        if self._has_defaults and not (node.extra_stated or node.patterns):
+            return frozenset()  # a type drops what it does not know
+        return frozenset(value) - {prop.name for prop in node.properties}
+
+    def _left_out(self, node: Node | None, value: JsonValue) -> Iterator[tuple[str, Leaf]]:
+        for prop, default in self._defaults(node):
+            if prop.name not in value and not (default and isinstance(default, dict | list)):
+                yield prop.name, self.leaf(default, prop.node)
+
+    def _defaults(self, node: Node | None) -> Iterator[tuple[Property, JsonValue]]:
+        if self._has_defaults and isinstance(node, ObjectNode):
+            for prop in node.properties:
+                if "default" in prop.node.notes:
+                    yield prop, prop.node.notes["default"]
+
+
+def places_of(compiled: CompiledSchema | None) -> Places:
+    """Return the places of a target's documents; of no target, nothing is known of them."""
+    if compiled is None:
+        return Places(SchemaTree(root=AnyNode()), has_defaults=False)
+    made: Mapping[str, Any] = compiled.prepared
+    known: Places | None = made.get("agreement")
+    if known is None:
+        known = Places(compiled.tree, has_defaults=compiled.adapter is not None)
+        compiled.prepared["agreement"] = known
+    return known
+
+
+def _decimal_key(value: JsonValue) -> str:
+    """Return the same for the spellings of one number; whatever else stands there is itself."""
+    try:
+        number = Decimal(str(value)) if isinstance(value, int | float | str) else None
+    except InvalidOperation:
+        number = None
+    if number is None or isinstance(value, bool) or not number.is_finite():
+        return json_key(value)
+    return str(number.normalize() if number else abs(number.normalize()))
+
+
+def _moment(value: str) -> str:
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        return value
+    return (moment if moment.tzinfo is None else moment.astimezone(UTC)).isoformat()

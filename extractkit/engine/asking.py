@@ -1,0 +1,261 @@
+"""How one answer is asked for while an extraction runs: without what is refused, and to its end.
+
+Neighbours: `run` says what is asked and what comes of it, `steps` gets one answer, `setup` put the
+question. What is learned of the provider on the way holds for all requests that follow.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Generator
+from typing import Final, Generic, TypeAlias, TypeVar
+
+from extractkit import prompts
+from extractkit.engine.conclusion import Price
+from extractkit.engine.judge import Judged
+from extractkit.engine.kept import put
+from extractkit.engine.question import Question
+from extractkit.engine.samples import Draws, Given
+from extractkit.engine.setup import Setup
+from extractkit.engine.several import seeded
+from extractkit.engine.steps import Answer, Budget, Step, ask, told_of
+from extractkit.engine.watching import Watch
+from extractkit.errors import MalformedResponseError, ProviderError, UnsupportedError
+from extractkit.messages import Capabilities, ModelRequest, ModelResponse, StopReason, Usage
+from extractkit.results import Finding, Validity
+
+__all__ = ["Asking", "Flowing"]
+
+T = TypeVar("T")
+_R = TypeVar("_R")
+Flowing: TypeAlias = Generator[Step, ModelResponse | None, _R]
+"""Steps that end in something."""
+
+_MOST_PAUSES: Final = 8
+"""How often an answer that paused is asked to go on."""
+_REFUSED: Final = "top_logprobs refused"
+"""Where a question keeps what a provider said that gives no log-probabilities."""
+_ENDED: Final = (StopReason.REFUSAL, StopReason.CONTENT_FILTER)
+
+
+class Asking(Generic[T]):
+    """What all requests of one extraction share.
+
+    Args:
+        question: What is asked.
+        provider: Name of who answers.
+        model: The model's name as the caller gave it.
+        capabilities: What the answering model can do.
+        clock: Seconds from any fixed start, never going back.
+        watch: Who is told of every step.
+        price: What tokens cost.
+    """
+
+    _setup: Setup[T]
+
+    def __init__(
+        self,
+        question: Question[T],
+        *,
+        provider: str,
+        model: str,
+        capabilities: Capabilities,
+        clock: Callable[[], float],
+        watch: Watch,
+        price: Price | None,
+    ) -> None:
+        self._question = question
+        self._provider = provider
+        self._model = model
+        self._capabilities = capabilities
+        self._clock = clock
+        self._watch = watch
+        self._price = price
+        self._judged: list[Judged[T]] = []
+        self._notes: list[Finding] = []
+        self._beside: list[ModelResponse] = []
+        self._first_answers = 1
+        self._told: set[str] = set()
+        self._draws: Draws[T] | None = None
+        self._given: Given[T] | None = None
+        self._dropped: set[str] = set()
+        timeout_s = question.timeout_s
+        self._budget = Budget(
+            clock=clock,
+            deadline=None if timeout_s is None else clock() + timeout_s,
+            transport=question.retry.transport,
+            max_wait_s=question.retry.max_wait_s,
+        )
+
+    def _usage_so_far(self) -> Usage | None:
+        """Return the tokens of what was answered and is no attempt; None where nothing was."""
+        if not self._beside:
+            return None
+        return sum((response.usage for response in self._beside), Usage())
+
+    def _note(self, message: str, code: str = "") -> None:
+        self._notes.append(
+            Finding(level=Validity.NONE, path="", message=message, severity="note", code=code)
+        )
+
+    def _answer(self, request: ModelRequest) -> Flowing[Answer]:
+        """Get one answer: without what the provider refuses, and to its end where it pauses."""
+        refused: list[str] = []
+        while True:
+            try:
+                answer = yield from self._ask(request)
+                break
+            except ProviderError as error:
+                request = self._without_refused(request, error)
+                refused.append(told_of(error))
+        if refused:
+            answer = dataclasses.replace(answer, failures=(*refused, *answer.failures))
+        pauses = 0
+        while _has_paused(answer.response) and pauses < _MOST_PAUSES:
+            pauses += 1
+            before = answer.response
+            self._beside.append(before)  # until the rest has come, with which it is one answer
+            answer = yield from self._ask(
+                dataclasses.replace(request, continue_with=before.continue_with)
+            )
+            self._beside.remove(before)
+            answer = dataclasses.replace(answer, response=_joined(before, answer.response))
+        return answer
+
+    def _ask(self, request: ModelRequest) -> Flowing[Answer]:
+        number = self._watch.sent(request, self._budget.left())
+        began = self._clock()
+
+        def failed(error: ProviderError, retry_in_s: float | None) -> None:
+            nonlocal number
+            self._watch.failed(number, error, retry_in_s, self._clock() - began)
+            if retry_in_s is not None:
+                number = self._watch.sent(request, self._budget.left())
+
+        answer = yield from ask(request, self._budget, failed=failed)
+        answer = dataclasses.replace(answer, number=number)
+        _require_text(answer.response, self._provider)
+        self._watch.received(answer)
+        return answer
+
+    def _without_refused(self, request: ModelRequest, error: ProviderError) -> ModelRequest:
+        """Return `request` without the parameter that the provider refuses, once for each.
+
+        Only what nobody asked for is left out; that it was is noted.
+        """
+        name = error.parameter
+        if name is None or name in self._dropped:
+            raise error
+        self._dropped.add(name)
+        told = f"{name} was left out, because the provider refuses it: {error.message}"
+        if name == "top_logprobs" and request.top_logprobs is not None:
+            self._question.kept[_REFUSED] = told
+            self._note(told, "downgrade")
+            return self._changed(request, lambda one: dataclasses.replace(one, top_logprobs=None))
+        if name in self._capabilities.unasked:
+            self._note(told, "downgrade")
+            return self._changed(
+                request, lambda one: dataclasses.replace(one, without=one.without | {name})
+            )
+        if name in ("constraint", "json_mode") and self._question.strategy == "auto":
+            return self._weaker(request, name, error)
+        given = getattr(self._question.sampling, name, None)
+        if given is not None:
+            raise UnsupportedError(
+                f"Sampling({name}={given!r}): {error.message}; leave it out"
+            ) from error
+        if getattr(request.sampling, name, None) is None:
+            raise error
+        self._note(told, "downgrade")
+        return self._changed(
+            request,
+            lambda one: dataclasses.replace(
+                one, sampling=dataclasses.replace(one.sampling, **{name: None})
+            ),
+        )
+
+    def _leave_out_what_is_known_to_be_refused(self) -> None:
+        """Ask without log-probabilities where another text of the same question learned it so."""
+        told: str | None = self._question.kept.get(_REFUSED)
+        request = self._setup.request
+        if told is not None and request.top_logprobs is not None:
+            self._note(told, "downgrade")
+            self._changed(request, lambda one: dataclasses.replace(one, top_logprobs=None))
+
+    def _changed(
+        self, request: ModelRequest, change: Callable[[ModelRequest], ModelRequest]
+    ) -> ModelRequest:
+        """Return `request` changed; those that come after it are changed alike."""
+        self._setup = dataclasses.replace(self._setup, request=change(self._setup.request))
+        return change(request)
+
+    def _weaker(self, request: ModelRequest, name: str, error: ProviderError) -> ModelRequest:
+        """Return the question put without `name`, which the provider refuses."""
+        weaker = dataclasses.replace(self._capabilities, enforcement=None, dialect=None)
+        if name == "json_mode":
+            weaker = dataclasses.replace(weaker, json_mode=False)
+        self._capabilities = weaker
+        setup = put(self._question, weaker)
+        reason = f"the provider refused a stronger way ({error.message}); {setup.plan.reason}"
+        self._setup = dataclasses.replace(
+            setup, plan=dataclasses.replace(setup.plan, reason=reason)
+        )
+        self._note(f"the question was put in a weaker way: {reason}", "downgrade")
+        return self._changed(
+            self._setup.request,
+            lambda one: dataclasses.replace(
+                one,
+                top_logprobs=request.top_logprobs,
+                sampling=request.sampling,
+                without=request.without,
+            ),
+        )
+
+    def _reason(self, index: int = 0) -> Flowing[ModelRequest | Answer]:
+        """Let the model reason freely; return the request for the answer, or how it declined.
+
+        Args:
+            index: Which of several answers it is for.
+        """
+        asked = prompts.reasoning(seeded(self._setup.request, index))
+        answer = yield from self._answer(asked)
+        response = answer.response
+        if response.refusal or response.stop in _ENDED:
+            return answer
+        self._beside.append(response)
+        if response.stop is not StopReason.STOP:
+            self._note(
+                f"the reasoning ended early ({response.stop_detail or response.stop.value}); the "
+                "answer was asked for all the same",
+                "reasoning_cut",
+            )
+        return prompts.after_reasoning(seeded(self._setup.request, index), response.text)
+
+
+def _has_paused(response: ModelResponse) -> bool:
+    return response.stop is StopReason.PAUSE and response.continue_with is not None
+
+
+def _joined(before: ModelResponse, after: ModelResponse) -> ModelResponse:
+    """Return one response for an answer that paused and went on."""
+    more = after.continue_with
+    return dataclasses.replace(
+        after,
+        text=before.text + after.text,
+        tokens=(*before.tokens, *after.tokens),
+        tool_calls=(*before.tool_calls, *after.tool_calls),
+        usage=before.usage + after.usage,
+        continue_with=None if more is None else (*(before.continue_with or ()), *more),
+    )
+
+
+def _require_text(response: ModelResponse, provider: str) -> None:
+    try:
+        response.text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise MalformedResponseError(
+            f"character {error.start} of the answer is a lone surrogate, which no encoding can "
+            "carry; the provider must decode what it receives",
+            provider=provider,
+            model=response.model,
+        ) from None
