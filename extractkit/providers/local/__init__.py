@@ -11,12 +11,22 @@ import asyncio
 import os
 import threading
 import weakref
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from extractkit.errors import MissingDependencyError, UnsupportedError, UsageError
-from extractkit.messages import Capabilities, ModelRequest, ModelResponse
+from extractkit.messages import (
+    ALL_SAMPLING,
+    PENALTIES,
+    PENALTY_REASON,
+    Capabilities,
+    ModelRequest,
+    ModelResponse,
+    sampling_given,
+)
+from extractkit.providers.local._limits import WIDEST_BEAM
 from extractkit.providers.local._waiting import Patience
 
 if TYPE_CHECKING:
@@ -103,8 +113,11 @@ class Local:
             dialect="llguidance",
             logprobs=True,
             scoring=True,
+            beam=WIDEST_BEAM,
             is_greedy=True,
+            sampling=ALL_SAMPLING.union(PENALTIES),
             context_tokens=loaded or self._context_tokens,
+            one_token=self._one_token,
             source=_SOURCE,
         )
 
@@ -167,6 +180,18 @@ class Local:
             worker.shutdown(wait=False)
         if lease is not None:
             lease.release()
+
+    def _one_token(self, texts: Sequence[str]) -> frozenset[str]:
+        """Return those of `texts` that are tokens of the model, without loading it.
+
+        Raises:
+            ProviderError: If the weights are missing.
+            UsageError: If the file is no GGUF file.
+            UnsupportedError: If its version or byte order is another.
+        """
+        from extractkit.providers.local._words import words_among
+
+        return words_among(self._model, tuple(texts))
 
     def _answer(self, request: ModelRequest, patience: Patience) -> ModelResponse:
         lease = self._open(patience)
@@ -274,4 +299,30 @@ def _refuse_unsupported(request: ModelRequest) -> None:
     if request.json_mode and request.constraint is None:
         raise UnsupportedError(
             "json_mode: local models have no JSON mode; give a constraint, which they enforce"
+        )
+    given = sampling_given(request.sampling)
+    penalties = [f"Sampling({name}={given[name]!r})" for name in PENALTIES if name in given]
+    if penalties and request.constraint is not None:
+        raise UnsupportedError(
+            f"{', '.join(penalties)} with a constraint: {PENALTY_REASON}; leave it out, or ask for "
+            "free text"
+        )
+    if request.beam > 1:
+        _refuse_in_a_beam(request, given)
+
+
+_IN_NO_BEAM = ("temperature", "top_k", "top_p", "min_p", *PENALTIES)
+
+
+def _refuse_in_a_beam(request: ModelRequest, given: dict[str, Any]) -> None:
+    """Raise UnsupportedError if the beam is too wide, or is to choose in another way, too."""
+    if request.beam > WIDEST_BEAM:
+        raise UnsupportedError(
+            f"beam={request.beam}: local models follow at most {WIDEST_BEAM} beginnings at once"
+        )
+    odd = [f"{name}={given[name]!r}" for name in _IN_NO_BEAM if given.get(name)]
+    if odd:
+        raise UnsupportedError(
+            f"Sampling({', '.join(odd)}) with beam={request.beam}: a beam draws nothing and "
+            "compares answers by the model's own probabilities; leave out one of the two"
         )

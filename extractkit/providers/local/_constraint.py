@@ -13,6 +13,7 @@ endless blanks.
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from collections import OrderedDict
@@ -90,6 +91,13 @@ class GrammarMask(LLGuidanceLogitsProcessor):
     def reset(self) -> None:
         """Go back to the start of an answer."""
         self._setup(1)
+
+    def fork(self) -> GrammarMask:
+        """Return a mask at the same place, which goes on by itself."""
+        other = copy.copy(self)  # the scratch space for one mask serves both
+        other._matchers = [matcher.deep_copy() for matcher in self._matchers]
+        other._consumed = self._consumed.copy()
+        return other
 
     def _setup(self, batch_size: int) -> None:
         self._matchers = [self._pristine.deep_copy() for _ in range(batch_size)]

@@ -1,8 +1,8 @@
 """The decoding loop: a prompt and a mask in, tokens and what is known about them out.
 
-Neighbours: `_engine` computes logits, `_constraint` says what may come next, `_sampling` chooses,
-`_recording` keeps the probabilities. This file knows no schema and no provider; `decode` is also
-what benchmarks call.
+Neighbours: `_engine` computes logits, `_growing` holds the answer to its mask, `_sampling` chooses,
+`_recording` keeps the probabilities; `_beam` follows several answers at once. This file knows no
+schema and no provider; `decode` is also what benchmarks call.
 
 A prompt is evaluated in two parts, the stable one and the rest, each from its own start in pieces
 of the same size, whether or not the stable part is in the engine's memory already. So the sums
@@ -14,18 +14,20 @@ from __future__ import annotations
 import codecs
 import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from extractkit.errors import ProviderError
 from extractkit.messages import StopReason, TokenLogprob
 from extractkit.providers.local._chat import Prompt
 from extractkit.providers.local._constraint import GrammarMask, Legal
 from extractkit.providers.local._engine import Engine, Logits, Vocabulary
+from extractkit.providers.local._growing import Growing
+from extractkit.providers.local._penalties import Penalties
 from extractkit.providers.local._recording import Recorder
 from extractkit.providers.local._sampling import Sampler
 
-__all__ = ["Decoded", "PromptMemory", "decode", "text_of"]
+__all__ = ["Decoded", "PromptMemory", "decode", "require_finite", "text_of"]
 
 _PIECE = 128  # tokens between two looks at the clock while a prompt is evaluated
 
@@ -45,6 +47,7 @@ class Decoded:
         prompt_tokens_reused: Tokens of the stable part that were in memory.
         prefill_s: Seconds until the first choice: the prompt, and what was forced before it.
         decode_s: Seconds after that.
+        beam: How a beam found the answer, as plain numbers by name; empty without one.
     """
 
     tokens: tuple[int, ...]
@@ -56,6 +59,7 @@ class Decoded:
     prompt_tokens_reused: int
     prefill_s: float
     decode_s: float
+    beam: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 class PromptMemory:
@@ -111,6 +115,7 @@ def decode(
     mask: GrammarMask | None = None,
     sampler: Sampler,
     limit: int,
+    penalties: Penalties | None = None,
     batch_forced: bool = True,
     top_logprobs: int | None = None,
     check: Callable[[], None] = lambda: None,
@@ -124,6 +129,7 @@ def decode(
             any control token.
         sampler: Chooses among the legal tokens.
         limit: Most tokens of the answer, at least 1.
+        penalties: Lower the scores of what was written before; for free text only.
         batch_forced: Append what the grammar forces without asking the model, and feed it
             together with the last chosen token. False asks for every token (for comparison).
         top_logprobs: How many alternatives to record for each token; None records nothing.
@@ -132,26 +138,29 @@ def decode(
     Raises:
         ProviderError: If the engine or the matcher fails, or the logits are not finite.
     """
-    run = _Run(memory, prompt, mask=mask, sampler=sampler, limit=limit, check=check)
-    if top_logprobs is not None:
-        run.recorder = Recorder(memory.engine.vocabulary, top_logprobs)
-    run.batch_forced = batch_forced
+    vocabulary = memory.engine.vocabulary
+    recorder = None if top_logprobs is None else Recorder(vocabulary, top_logprobs)
+    answer = Growing(
+        vocabulary, mask=mask, limit=limit, recorder=recorder, batch_forced=batch_forced
+    )
+    run = _Run(memory, prompt, answer, sampler=sampler, penalties=penalties, check=check)
+    run.recorder = recorder
     started = time.perf_counter()
     while True:
-        run.take_forced()
-        if run.has_ended():
+        answer.take_forced()
+        if answer.has_ended():
             break
         check()
         run.step()
     ended = time.perf_counter()
     first = run.first_choice_at or ended
     return Decoded(
-        tokens=tuple(run.tokens),
-        records=tuple(run.records),
-        stop=StopReason.LENGTH if run.detail == "limit" else StopReason.STOP,
-        stop_detail=run.detail,
+        tokens=tuple(answer.tokens),
+        records=tuple(answer.records),
+        stop=answer.stop,
+        stop_detail=answer.detail,
         forward_passes=run.passes,
-        forced_tokens=run.forced,
+        forced_tokens=answer.forced,
         prompt_tokens_reused=run.reused,
         prefill_s=first - started,
         decode_s=ended - first,
@@ -159,67 +168,42 @@ def decode(
 
 
 class _Run:
-    """The state of one answer."""
+    """How one answer is grown by the model."""
 
     def __init__(
         self,
         memory: PromptMemory,
         prompt: Prompt,
+        answer: Growing,
         *,
-        mask: GrammarMask | None,
         sampler: Sampler,
-        limit: int,
+        penalties: Penalties | None,
         check: Callable[[], None],
     ) -> None:
         self._memory = memory
-        self._vocabulary = memory.engine.vocabulary
-        self._stable = prompt.stable
-        self._mask = mask
+        self._prompt = prompt
+        self._answer = answer
         self._sampler = sampler
-        self._limit = limit
+        self._penalties = penalties
         self._check = check
-        self._pending = list(prompt.rest)  # chosen or forced, and not evaluated yet
-        self.batch_forced = True
         self.recorder: Recorder | None = None
-        self.tokens: list[int] = []
-        self.records: list[TokenLogprob] = []
-        self.detail = ""
         self.passes = 0
-        self.forced = 0
         self.reused = 0
         self.first_choice_at: float | None = None
 
-    def take_forced(self) -> None:
-        """Append what the grammar leaves no choice about."""
-        if self._mask is not None and self.batch_forced and not self.detail:
-            self._append_forced(self._mask.forced())
-
-    def has_ended(self) -> bool:
-        """Return whether the answer is over; `detail` then says why."""
-        if not self.detail:
-            if self._mask is not None and self._mask.finished:
-                self.detail = "grammar"
-            elif len(self.tokens) >= self._limit:
-                self.detail = "limit"
-        return bool(self.detail)
-
     def step(self) -> None:
         """Append one token that the model chooses, or find that the answer ends here."""
-        legal = None if self._mask is None else self._mask.legal()
-        if legal is not None and legal.size == 1 and self.batch_forced:
-            only = int(legal[0])
-            if not self._ends(only):
-                self._accept(only)
-                self._append_forced([only])
-            return
-        logits = self._evaluate()
-        self._choose(logits, legal)
+        legal = self._answer.legal()
+        if not self._answer.take_only(legal):
+            self._choose(self._evaluate(), legal)
 
     def _evaluate(self) -> Logits:
+        pending = self._answer.pending
         if not self.passes:
-            self.reused = self._memory.begin(self._stable, self._check)
-        logits = self._memory.feed(self._pending, self._check)
-        self._pending.clear()
+            self.reused = self._memory.begin(self._prompt.stable, self._check)
+            pending[:0] = self._prompt.rest
+        logits = self._memory.feed(pending, self._check)
+        pending.clear()
         self.passes += 1
         if self.first_choice_at is None:
             self.first_choice_at = time.perf_counter()
@@ -227,43 +211,32 @@ class _Run:
 
     def _choose(self, logits: Logits, legal: Legal | None) -> None:
         scores = logits if legal is None else logits.take(legal)
-        place = self._sampler.choose(scores)
-        if not math.isfinite(scores[place]):
-            raise ProviderError(
-                f"the engine {self._memory.engine.name!r} returned logits that are not finite; "
-                "the weights file or the library is damaged",
-                provider="local",
-            )
+        wanted = scores if self._penalties is None else self._penalties.applied(scores)
+        place = self._sampler.choose(wanted)
+        require_finite(scores[place], self._memory.engine)
         token = place if legal is None else int(legal[place])
-        if self._ends(token):
+        if self._answer.ends(token):
             return
-        self._accept(token)
+        record = None
         if self.recorder is not None:
-            self.records.append(self.recorder.chosen(logits, scores, place, legal=legal))
-        self.tokens.append(token)
-        self._pending.append(token)
+            record = self.recorder.chosen(logits, scores, place, legal=legal)
+        self._answer.append(token, record)
+        if self._penalties is not None:
+            self._penalties.count(token)
 
-    def _ends(self, token: int) -> bool:
-        if token not in self._vocabulary.control_ids:
-            return False
-        eos = token == self._vocabulary.eos_id
-        self.detail = "eos" if eos else self._vocabulary.pieces[token].decode(errors="replace")
-        return True
 
-    def _accept(self, token: int) -> None:
-        if self._mask is not None:
-            self._mask.accept(token)
+def require_finite(score: float, engine: Engine) -> None:
+    """Return if the best score is a number.
 
-    def _append_forced(self, tokens: list[int]) -> None:
-        room = self._limit - len(self.tokens)
-        if len(tokens) > room:
-            tokens = tokens[:room]
-            self.detail = "limit"
-        self.tokens.extend(tokens)
-        self._pending.extend(tokens)
-        self.forced += len(tokens)
-        if self.recorder is not None:
-            self.records.extend(map(self.recorder.forced, tokens))
+    Raises:
+        ProviderError: If it is not.
+    """
+    if not math.isfinite(score):
+        raise ProviderError(
+            f"the engine {engine.name!r} returned logits that are not finite; the weights file or "
+            "the library is damaged",
+            provider="local",
+        )
 
 
 def text_of(vocabulary: Vocabulary, tokens: Sequence[int]) -> tuple[str, int]:

@@ -93,6 +93,30 @@ class Engine(Protocol):
         """Forget all but the first `count` tokens of `past`."""
         ...
 
+    @property
+    def branches(self) -> int:
+        """How many branches can be kept at once; 0 where none can."""
+        ...
+
+    def save(self, branch: int, start: int) -> None:
+        """Keep what stands behind the first `start` tokens as `branch`, in place of what it was.
+
+        A branch holds as long as those first tokens stay.
+
+        Args:
+            branch: From 0 to less than `branches`.
+            start: How many tokens stay outside of the branch.
+        """
+        ...
+
+    def restore(self, branch: int, start: int) -> None:
+        """Make `past` its first `start` tokens and, behind them, those of `branch`."""
+        ...
+
+    def release(self, branch: int) -> None:
+        """Forget `branch`; one that is none is fine."""
+        ...
+
     def close(self) -> None:
         """Release memory; closing twice is fine."""
         ...

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from extractkit.errors import UnsupportedError
 from extractkit.providers.local._engine import Logits, Vocabulary
 from extractkit.providers.local._library import Batch, Blob, Library, library
+from extractkit.providers.local._limits import WIDEST_BEAM
 from extractkit.providers.local._sequence import Sequence as Evaluated
 from extractkit.providers.local._sequence import utf8
 
@@ -28,6 +29,7 @@ _CHUNK = 512  # tokens in one call of llama_decode
 _NOT_TEXT = 0b1011  # llama_token_attr: unknown, unused, control
 _LONGEST_PIECE = 256
 _SPARE = 8  # tokens that a text may have more than bytes
+_FLAGS = bytes((0, 1, 1, 1, 1, 0))  # from embeddings to kv_unified
 _END_KEY = b"tokenizer.ggml.eos_token_id"
 
 
@@ -76,9 +78,10 @@ class LibllamaEngine:
                 trained=calls.model_n_ctx_train(handles.model),
                 vocabulary_size=self._size,
             )
-            handles.context = self._context = _context(
+            handles.context, self._branches = _context(
                 calls, handles.model, self._sequence.context_tokens, exact_cache=exact_cache
             )
+            self._context = handles.context
         except BaseException:
             self._finalizer()
             raise
@@ -166,6 +169,43 @@ class LibllamaEngine:
             )
         self._sequence.truncate(count)
 
+    @property
+    def branches(self) -> int:
+        """How many branches can be kept at once; 0 where this library keeps none."""
+        return self._branches
+
+    def save(self, branch: int, start: int) -> None:
+        """Keep what stands behind the first `start` tokens as `branch`; see the protocol.
+
+        The library copies nothing: what was computed then belongs to both.
+
+        Raises:
+            UsageError: If there are fewer, or the engine is closed.
+        """
+        self._sequence.save(branch, start)
+        self._library.memory_seq_rm(self._memory, branch + 1, -1, -1)
+        self._library.memory_seq_cp(self._memory, 0, branch + 1, start, -1)
+
+    def restore(self, branch: int, start: int) -> None:
+        """Put the tokens of `branch` behind the first `start`; see the protocol.
+
+        Raises:
+            UsageError: If it was not kept from there, or the engine is closed.
+        """
+        self._sequence.check_restore(branch, start)
+        self.keep(start)
+        self._library.memory_seq_cp(self._memory, branch + 1, 0, start, -1)
+        self._sequence.restore(branch)
+
+    def release(self, branch: int) -> None:
+        """Forget `branch`; one that is none is fine.
+
+        Raises:
+            UsageError: If the engine is closed.
+        """
+        self._sequence.release(branch)
+        self._library.memory_seq_rm(self._memory, branch + 1, -1, -1)
+
     def close(self) -> None:
         """Release memory; closing twice is fine."""
         self._sequence.close()
@@ -199,8 +239,10 @@ def _model(calls: Library, path: Path) -> int:
     return int(model)
 
 
-def _context(calls: Library, model: int, context_tokens: int, *, exact_cache: bool) -> int:
-    """Return a context for one sequence.
+def _context(
+    calls: Library, model: int, context_tokens: int, *, exact_cache: bool
+) -> tuple[int, int]:
+    """Return a context and how many branches it has room for beside the one sequence.
 
     n_ctx, n_batch and n_ubatch have been the struct's first fields since 2024; they are read
     back, so a release that moved them is noticed.
@@ -209,19 +251,40 @@ def _context(calls: Library, model: int, context_tokens: int, *, exact_cache: bo
     parameters = calls.context_default_params()
     parameters.words[0:3] = (context_tokens, chunk, chunk)
     _set_attention(calls, parameters, exact_cache=exact_cache)
+    branches = _set_branches(calls, parameters)
     make = partial(calls.init_from_model, model, parameters)
     context = make()
     if not context:
         raise calls.failure(f"llama.cpp cannot make a context of {context_tokens} tokens", make)
     got = (calls.n_ctx(context), calls.n_batch(context), calls.n_ubatch(context))
-    # The library rounds a context up to what its kernels like.
+    # The library rounds a context up to what its kernels like. One that is not shared among the
+    # sequences is cut into parts.
+    whole = not branches or calls.n_ctx_seq(context) == got[0]
     if not (context_tokens <= got[0] < context_tokens + 1024 and got[1:] == (chunk, chunk)):
+        whole = False
+    if not whole:
         calls.free(context)
         raise calls.failure(
             f"{calls.package} made a context of (tokens, batch, part) = {got} where "
             f"{(context_tokens, chunk, chunk)} was asked for: its parameters have another layout"
         )
-    return int(context)
+    return int(context), branches
+
+
+def _set_branches(calls: Library, parameters: Blob) -> int:
+    """Set n_seq_max, the fourth field, and kv_unified; return how many branches there can be.
+
+    The latter is the last of six flags that are off, on four times, and off by default. Where it is
+    not found there are no branches; nor are there with fewer tokens than sequences, for which the
+    library would end the process.
+    """
+    flags = bytes(parameters).find(_FLAGS, 64)
+    few = parameters.words[1] <= WIDEST_BEAM
+    if few or not calls.can_branch or flags < 0 or parameters.words[3] != 1:
+        return 0
+    parameters.words[3] = 1 + WIDEST_BEAM
+    ctypes.memset(ctypes.addressof(parameters) + flags + len(_FLAGS) - 1, 1, 1)
+    return WIDEST_BEAM
 
 
 def _set_attention(calls: Library, parameters: Blob, *, exact_cache: bool) -> None:

@@ -105,6 +105,11 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "llama_get_memory": (_Pointer, (_Pointer,)),
     "llama_memory_seq_rm": (_Flag, (_Pointer, _Int, _Int, _Int)),
 }
+# What a release may lack; without it an engine keeps no branches.
+_BRANCHING: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "llama_n_ctx_seq": (_Uint, (_Pointer,)),
+    "llama_memory_seq_cp": (None, (_Pointer, _Int, _Int, _Int, _Int)),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,12 +126,15 @@ class Library:
 
     Attributes:
         package: Distribution and version that the library comes from.
+        can_branch: Whether sequences can be copied within one context.
     """
 
     def __init__(self, place: _Place) -> None:
         try:
             self._handle = ctypes.CDLL(str(place.library))
-            for name, (result, arguments) in _FUNCTIONS.items():
+            self.can_branch = all(hasattr(self._handle, name) for name in _BRANCHING)
+            functions = _FUNCTIONS | (_BRANCHING if self.can_branch else {})
+            for name, (result, arguments) in functions.items():
                 function = getattr(self._handle, name)
                 function.restype, function.argtypes = result, list(arguments)
         except (OSError, AttributeError) as error:

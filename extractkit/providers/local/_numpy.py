@@ -26,6 +26,7 @@ from extractkit.errors import ProviderError, UnsupportedError
 from extractkit.providers.local._bpe import Tokenizer
 from extractkit.providers.local._engine import Logits, Vocabulary
 from extractkit.providers.local._gguf import BLOCKS, Gguf, Tensor, read_gguf
+from extractkit.providers.local._limits import WIDEST_BEAM
 from extractkit.providers.local._sequence import Sequence as Evaluated
 
 __all__ = ["NumpyEngine"]
@@ -129,6 +130,7 @@ class NumpyEngine:
         empty = (shape.layers, shape.key_heads, 0, shape.head_width)
         self._keys: Floats = np.zeros(empty, np.float32)
         self._values: Floats = np.zeros(empty, np.float32)
+        self._saved: dict[int, tuple[Floats, Floats]] = {}
         self._threads = threads
         pools: Any = ThreadpoolController()
         self._blas: Any = pools.select(user_api="blas")
@@ -200,9 +202,46 @@ class NumpyEngine:
         self._sequence.check_keep(count)
         self._sequence.truncate(count)
 
+    @property
+    def branches(self) -> int:
+        """How many branches can be kept at once."""
+        return WIDEST_BEAM
+
+    def save(self, branch: int, start: int) -> None:
+        """Keep what stands behind the first `start` tokens as `branch`; see the protocol.
+
+        Raises:
+            UsageError: If there are fewer, or the engine is closed.
+        """
+        self._sequence.save(branch, start)
+        part = slice(start, len(self._sequence))
+        self._saved[branch] = (self._keys[:, :, part].copy(), self._values[:, :, part].copy())
+
+    def restore(self, branch: int, start: int) -> None:
+        """Put the tokens of `branch` behind the first `start`; see the protocol.
+
+        Raises:
+            UsageError: If it was not kept from there, or the engine is closed.
+        """
+        self._sequence.check_restore(branch, start)
+        self._sequence.truncate(start)
+        self._sequence.restore(branch)
+        part = slice(start, len(self._sequence))
+        self._keys[:, :, part], self._values[:, :, part] = self._saved[branch]
+
+    def release(self, branch: int) -> None:
+        """Forget `branch`; one that is none is fine.
+
+        Raises:
+            UsageError: If the engine is closed.
+        """
+        self._sequence.release(branch)
+        self._saved.pop(branch, None)
+
     def close(self) -> None:
         """Release memory; closing twice is fine."""
         self._sequence.close()
+        self._saved.clear()
         self._layers = []
         self._keys = self._values = empty = np.zeros((0, 0), np.float32)
         self._embedding = self._output = _Matrix(weights=empty, format="F32", lows=empty)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from extractkit.messages import TokenAlternative, TokenLogprob
 from extractkit.providers.local._engine import Logits, Vocabulary
 
-__all__ = ["Recorder"]
+__all__ = ["Recorder", "best_places", "log_mass"]
 
 _BLOCKS = 64
 
@@ -56,7 +56,7 @@ class Recorder:
             legal: Ids of the legal tokens, ascending; None where all are.
         """
         raw, own = _log_masses(logits, scores, masked=legal is not None)
-        best = _best(scores, self._alternatives)
+        best = best_places(scores, self._alternatives)
         if place not in best:
             best.append(place)
         named: list[TokenAlternative] = []
@@ -85,19 +85,20 @@ class Recorder:
 
 def _log_masses(logits: Logits, scores: Logits, *, masked: bool) -> tuple[float, float]:
     """Return log(sum(exp(x))) over all logits and over the legal scores, natural."""
-    raw = _log_mass(logits)
+    raw = log_mass(logits)
     if not masked:
         return raw, raw
-    own = _log_mass(scores)
+    own = log_mass(scores)
     return max(raw, own), own
 
 
-def _log_mass(scores: Logits) -> float:
+def log_mass(scores: Logits) -> float:
+    """Return log(sum(exp(scores))), natural; scores less that are log-probabilities."""
     top = scores.max()
     return float(top) + math.log(float(np.exp(scores - top).sum()))
 
 
-def _best(scores: Logits, count: int) -> list[int]:
+def best_places(scores: Logits, count: int) -> list[int]:
     """Return the positions of the `count` highest scores, best first; equals by position."""
     if count >= scores.size:
         places = np.arange(scores.size)

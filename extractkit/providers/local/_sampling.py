@@ -1,7 +1,9 @@
 """Which token comes next, given the scores of those that may come.
 
-Neighbours: `_decoding` asks for one choice per free token. This file knows no grammar (the scores
-it sees are those of legal tokens only), records nothing and evaluates no model.
+Neighbours: `_decoding` asks for one choice per free token; `_penalties` has lowered scores before,
+where that is wished; `_beam` follows several tokens instead of choosing one. This file knows no
+grammar (the scores it sees are those of legal tokens only), records nothing and evaluates no
+model.
 
 Order of operations, always the same:
 
@@ -29,7 +31,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from extractkit.messages import Sampling
+from extractkit.messages import PENALTIES, Sampling
 from extractkit.providers.local._engine import Logits
 
 __all__ = ["Probabilities", "Sampler", "probabilities"]
@@ -96,12 +98,14 @@ class Sampler:
             for name in ("temperature", "top_k", "top_p", "min_p")
             if (value := getattr(self._sampling, name)) is not None
         }
+        lowered = {name: value for name in PENALTIES if (value := getattr(self._sampling, name))}
         if self._random is not None:
-            return ", ".join(f"{name}={value}" for name, value in given.items())
+            return ", ".join(f"{name}={value}" for name, value in {**lowered, **given}.items())
+        told = ", ".join(("greedy", *(f"{name}={value}" for name, value in lowered.items())))
         idle = [name for name in given if name != "temperature"]
         if idle:
-            return f"greedy ({', '.join(idle)} without effect: set a temperature above 0)"
-        return "greedy"
+            return f"{told} ({', '.join(idle)} without effect: set a temperature above 0)"
+        return told
 
     def choose(self, scores: Logits) -> int:
         """Return the position in `scores` of the next token.

@@ -30,7 +30,8 @@ class Scored:
 
     Attributes:
         scores: Natural log-probability of each text, place by place; none for a place that cannot
-            be scored. Where the whole answer is scored, that of each of its tokens before these.
+            be scored. Where the whole answer is scored, those of its tokens and of its end stand
+            before these.
         reused: Tokens of the prompt's stable part that were in memory.
         evaluated: Tokens beside that part that were evaluated.
     """
@@ -41,7 +42,12 @@ class Scored:
 
 
 def score(
-    memory: PromptMemory, prompt: Prompt, scoring: Scoring, *, check: Callable[[], None]
+    memory: PromptMemory,
+    prompt: Prompt,
+    scoring: Scoring,
+    *,
+    check: Callable[[], None],
+    end_id: int | None = None,
 ) -> Scored:
     """Return how probable the texts are.
 
@@ -53,11 +59,15 @@ def score(
         prompt: What the answer answers.
         scoring: The answer and the texts.
         check: Called before each evaluation; may raise to end the work.
+        end_id: The token that ends an answer; None for the model's own.
 
     Raises:
         ProviderError: If the engine fails.
     """
-    return _Pass(memory, prompt, scoring, check).scored()
+    run = _Pass(memory, prompt, scoring, check)
+    if end_id is not None:
+        run.end_id = end_id
+    return run.scored()
 
 
 class _Pass:
@@ -75,6 +85,7 @@ class _Pass:
         self._logits: Logits | None = None
         self._evaluated = 0
         self._reused = 0
+        self.end_id = memory.engine.vocabulary.eos_id
 
     def scored(self) -> Scored:
         """Return what comes of it."""
@@ -96,20 +107,23 @@ class _Pass:
         return Scored(scores=tuple(scores), reused=self._reused, evaluated=self._evaluated)
 
     def _whole(self, answer: list[int]) -> tuple[float, ...]:
-        """Return the log-probability of each token of the answer, and forget the answer again."""
+        """Return the log-probability of each token of the answer, and of its end.
+
+        The answer is forgotten again.
+        """
         room = self._engine.context_tokens - len(self._prompt)
         if len(answer) < len(self._scoring.tokens) or not 0 < len(answer) <= room:
             return ()
         row = _Row.of(self._here())
         start = len(self._engine.past)
         found = [row.of_token(answer[0])]
-        for first in range(0, len(answer) - 1, _ROWS):
+        followed = [*answer[1:], self.end_id]
+        for first in range(0, len(answer), _ROWS):
             self._check()
-            fed = answer[first : min(first + _ROWS, len(answer) - 1)]
-            rows = map(_Row.of, self._memory.feed_every(fed))
-            wanted = answer[first + 1 : first + 1 + len(fed)]
-            found += [row.of_token(token) for row, token in zip(rows, wanted, strict=True)]
-            self._evaluated += len(fed)
+            rows = map(_Row.of, self._memory.feed_every(answer[first : first + _ROWS]))
+            after = followed[first : first + _ROWS]
+            found += [row.of_token(token) for row, token in zip(rows, after, strict=True)]
+        self._evaluated += len(answer)
         self._engine.keep(start)
         return tuple(found)
 

@@ -38,6 +38,7 @@ class Sequence:
         self.trained: Final = trained
         self._vocabulary_size = vocabulary_size
         self._past: list[int] = []
+        self._branches: dict[int, tuple[int, list[int]]] = {}
         self._open = True
 
     def __len__(self) -> int:
@@ -88,8 +89,42 @@ class Sequence:
             raise UsageError(f"keep({count}): {len(self._past)} tokens were evaluated")
 
     def truncate(self, count: int) -> None:
-        """Forget all but the first `count` tokens."""
+        """Forget all but the first `count` tokens, and the branches that stood behind others."""
         del self._past[count:]
+        for branch in [key for key, (start, _) in self._branches.items() if start > count]:
+            del self._branches[branch]
+
+    def save(self, branch: int, start: int) -> None:
+        """Keep what stands behind the first `start` tokens as `branch`, in place of what it was.
+
+        Raises:
+            UsageError: If fewer tokens were evaluated, or the engine is closed.
+        """
+        self.check_keep(start)
+        self._branches[branch] = (start, self._past[start:])
+
+    def check_restore(self, branch: int, start: int) -> None:
+        """Return if `branch` can stand behind the first `start` tokens.
+
+        Raises:
+            UsageError: If it was not kept from there, or these tokens are gone.
+        """
+        self.check_keep(start)
+        if branch not in self._branches or self._branches[branch][0] != start:
+            raise UsageError(f"restore({branch}, {start}): no such branch was kept from there")
+
+    def restore(self, branch: int) -> None:
+        """Append the tokens of `branch`."""
+        self._past.extend(self._branches[branch][1])
+
+    def release(self, branch: int) -> None:
+        """Forget `branch`; one that is none is fine.
+
+        Raises:
+            UsageError: If the engine is closed.
+        """
+        self.require_open()
+        self._branches.pop(branch, None)
 
     def require_open(self) -> None:
         """Return if the engine is in use.
@@ -103,6 +138,7 @@ class Sequence:
     def close(self) -> None:
         """Refuse every later use."""
         self._past.clear()
+        self._branches.clear()
         self._open = False
 
 

@@ -17,10 +17,12 @@ from typing import Any
 from extractkit.errors import UsageError
 from extractkit.messages import ModelRequest, ModelResponse, Scoring, StopReason, Usage
 from extractkit.providers.local import _load
+from extractkit.providers.local._beam import search
 from extractkit.providers.local._chat import ChatML, Prompt
-from extractkit.providers.local._constraint import GrammarCompiler
+from extractkit.providers.local._constraint import GrammarCompiler, GrammarMask
 from extractkit.providers.local._decoding import Decoded, PromptMemory, decode, text_of
 from extractkit.providers.local._engine import Engine
+from extractkit.providers.local._penalties import Penalties
 from extractkit.providers.local._sampling import Sampler
 from extractkit.providers.local._scoring import score
 from extractkit.providers.local._sequence import longer_context
@@ -83,19 +85,42 @@ class Session:
                 )
             mask = self._grammars.mask(request.constraint)
         sampler = Sampler(request.sampling)
-        decoded = decode(
+        decoded = self._decode(request, prompt, mask, sampler, limit=limit, check=patience.check)
+        details = self._details(decoded, sampler)
+        if mask is not None and mask.warnings:
+            details["grammar_warnings"] = list(mask.warnings)
+        return self._response(prompt, decoded, details, limit_name)
+
+    def _decode(
+        self,
+        request: ModelRequest,
+        prompt: Prompt,
+        mask: GrammarMask | None,
+        sampler: Sampler,
+        *,
+        limit: int,
+        check: Callable[[], None],
+    ) -> Decoded:
+        if request.beam > 1:
+            return search(
+                self._memory,
+                prompt,
+                width=request.beam,
+                mask=mask,
+                limit=limit,
+                top_logprobs=request.top_logprobs,
+                check=check,
+            )
+        return decode(
             self._memory,
             prompt,
             mask=mask,
             sampler=sampler,
             limit=limit,
+            penalties=Penalties.of(request.sampling),
             top_logprobs=request.top_logprobs,
-            check=patience.check,
+            check=check,
         )
-        details = self._details(decoded, sampler)
-        if mask is not None and mask.warnings:
-            details["grammar_warnings"] = list(mask.warnings)
-        return self._response(prompt, decoded, details, limit_name)
 
     def _score(self, prompt: Prompt, scoring: Scoring, patience: Patience) -> ModelResponse:
         patience.stage = "scoring"
@@ -127,20 +152,17 @@ class Session:
                 "it cannot answer this schema; lower what the schema demands (such as minItems), "
                 "or use a model with a longer context"
             )
-        room = context - prompt_tokens
+        room = (context - prompt_tokens) // request.beam
         if minimal > room:
-            raise UsageError(
-                f"the prompt has {prompt_tokens} tokens and the shortest answer needs {minimal}, "
-                f"together more than the context of {context} tokens; "
-                f"{longer_context(prompt_tokens + minimal, trained)}"
-            )
+            raise UsageError(_no_room(request.beam, prompt_tokens, minimal, context, trained))
         if minimal > wanted:
             raise UsageError(
                 f"the shortest answer that the schema admits needs about {minimal} tokens, and "
                 f"the limit is {wanted}; set Sampling(max_output_tokens=...) to at least {minimal}"
             )
         if room < wanted:
-            return room, f"context={context}"
+            shared = "" if request.beam == 1 else f", shared by a beam of {request.beam}"
+            return room, f"context={context}{shared}"
         return wanted, f"max_output_tokens={wanted}"
 
     def _minimal(self, request: ModelRequest) -> int:
@@ -159,6 +181,8 @@ class Session:
             "forced_tokens": decoded.forced_tokens,
             "prompt_tokens_reused": decoded.prompt_tokens_reused,
         }
+        if decoded.beam:
+            details |= {"sampling": f"beam of {decoded.beam['width']}", "beam": {**decoded.beam}}
         if sampler.seed is not None:
             details["seed"] = sampler.seed
         return details
@@ -183,6 +207,17 @@ class Session:
             model=self._name,
             details=details,
         )
+
+
+def _no_room(beam: int, prompt_tokens: int, minimal: int, context: int, trained: int) -> str:
+    """Return the message for a context that cannot hold prompt and answer."""
+    answer = str(minimal) if beam == 1 else f"{minimal} in each of the {beam} places of the beam"
+    narrower = "" if beam == 1 else ", or narrow the beam"
+    return (
+        f"the prompt has {prompt_tokens} tokens and the shortest answer needs {answer}, together "
+        f"more than the context of {context} tokens; "
+        f"{longer_context(prompt_tokens + minimal * beam, trained)}{narrower}"
+    )
 
 
 @dataclass(slots=True)

@@ -42,6 +42,7 @@ class ByteEngine:
     name = "bytes"
     vocabulary = VOCABULARY
     trained_context_tokens = 4096
+    branches = 16
 
     def __init__(
         self,
@@ -59,6 +60,7 @@ class ByteEngine:
         self.closed = 0
         self._past: list[int] = []
         self._rows: list[int] = [0]
+        self._saved: dict[int, tuple[int, list[int], list[int]]] = {}
 
     @property
     def past(self) -> Sequence[int]:
@@ -86,6 +88,20 @@ class ByteEngine:
     def keep(self, count: int) -> None:
         del self._past[count:]
         del self._rows[count + 1 :]
+
+    def save(self, branch: int, start: int) -> None:
+        assert 0 <= branch < self.branches
+        self._saved[branch] = (start, self._past[start:], self._rows[start + 1 :])
+
+    def restore(self, branch: int, start: int) -> None:
+        kept, past, rows = self._saved[branch]
+        assert kept == start <= len(self._past)
+        self.keep(start)
+        self._past += past
+        self._rows += rows
+
+    def release(self, branch: int) -> None:
+        self._saved.pop(branch, None)
 
     def close(self) -> None:
         self.closed += 1

@@ -255,11 +255,11 @@ class TestRecords:
     def test_a_wide_vocabulary_gives_the_same_best_tokens_as_sorting(self):
         random = np.random.default_rng(3)
         logits = random.normal(0, 3, 49_152).astype(np.float32)
-        from extractkit.providers.local._recording import _best
+        from extractkit.providers.local._recording import best_places
 
         for count in (1, 5, 70):
             expected = np.argsort(-logits, kind="stable")[:count].tolist()
-            assert _best(logits, count) == expected
+            assert best_places(logits, count) == expected
 
 
 class TestOrder:

@@ -36,7 +36,7 @@ def forced(engine, before, text):
     engine.keep(0)
     logits = engine.evaluate(before)
     total = 0.0
-    for token in ids_of(text):
+    for token in ids([text]) if text in VOCABULARY.pieces else ids_of(text):
         exact = logits.astype(np.float64)
         total += exact[token] - np.logaddexp.reduce(exact)
         logits = engine.evaluate([token])
@@ -128,12 +128,24 @@ def test_each_token_of_a_whole_answer_has_the_models_own_probability(stable) -> 
     before = [*stable, *REST]
     expected = [
         forced(OneByOne(), [*before, *ids(tokens[:place])], token)
-        for place, token in enumerate(tokens)
+        for place, token in enumerate((*tokens, b"<|im_end|>"))
     ]
     assert found.scores[0] == pytest.approx(expected, abs=1e-5)
     alone = scored(OneByOne(), Scoring(tokens=tokens, places=places), prompt)
     assert found.scores[1:] == alone.scores
-    assert found.evaluated == alone.evaluated + len(tokens) - 1
+    assert found.evaluated == alone.evaluated + len(tokens)
+
+
+def test_the_end_can_be_another_token_than_the_models_own() -> None:
+    tokens = piecewise("oak")
+    scoring = Scoring(tokens=tokens, places=(), whole=True)
+    other = VOCABULARY.pieces.index(b"<|endoftext|>")
+    own, ended = (
+        score(PromptMemory(OneByOne()), PROMPT, scoring, check=lambda: None, end_id=end_id)
+        for end_id in (None, other)
+    )
+    assert own.scores[0][:-1] == ended.scores[0][:-1]
+    assert own.scores[0][-1] != ended.scores[0][-1]
 
 
 @pytest.mark.parametrize("tokens", [(), (b"{", b"no such token"), piecewise("y" * 2000)])
