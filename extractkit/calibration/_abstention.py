@@ -18,6 +18,7 @@ from extractkit.calibration._pairs import Pairs, checked_pairs, require_share
 from extractkit.calibration._record import (
     counts_of,
     numbers_of,
+    pointers_of,
     read_record,
     sequence_of,
     texts_of,
@@ -117,8 +118,8 @@ class AbstentionPolicy:
             kept=self.kept,
             right=self.right,
         )
-        names = {f"fields[{place}]": name for place, name in enumerate(self.fields)}
-        texts_of("AbstentionPolicy", reason=self.reason, digest=self.digest, **names)
+        texts_of("AbstentionPolicy", reason=self.reason, digest=self.digest)
+        pointers_of("AbstentionPolicy", "fields", self.fields)
 
     @classmethod
     def fit(
@@ -162,7 +163,7 @@ class AbstentionPolicy:
             threshold=threshold,
             target_accuracy=target_accuracy,
             confidence_level=confidence_level,
-            fields=tuple(fields),
+            fields=_names(fields),
             count=len(pairs),
             tested=len(tested),
             kept=kept,
@@ -297,6 +298,12 @@ _FIELDS: Final = (
     "threshold", "target_accuracy", "confidence_level", "fields", "count", "tested", "kept",
     "right", "reason", "digest",
 )  # fmt: skip
+
+
+def _names(fields: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(fields, str):
+        raise UsageError(f"fields={fields!r:.60}: expected a list of fields, such as [{fields!r}]")
+    return tuple(fields)
 
 
 def _digest(pairs: Pairs) -> str:

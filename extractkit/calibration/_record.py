@@ -7,14 +7,26 @@ from __future__ import annotations
 
 import json
 import math
+import sys
+from collections.abc import Sequence
 from typing import Any, Final
 
 from extractkit.errors import UsageError
 from extractkit.paths import JsonObject, is_array, is_object
 
-__all__ = ["counts_of", "numbers_of", "read_record", "sequence_of", "texts_of", "write_record"]
+__all__ = [
+    "counts_of",
+    "numbers_of",
+    "pointers_of",
+    "read_record",
+    "sequence_of",
+    "texts_of",
+    "write_record",
+]
 
 _VERSION: Final = 1
+_LARGEST: Final = sys.float_info.max
+"""Whole numbers in JSON may be larger, and then are no floats."""
 
 
 def write_record(kind: str, **fields: Any) -> str:
@@ -52,7 +64,7 @@ def numbers_of(
     limits = "" if low == -math.inf else f" from {low:g}" + f" to {high:g}" * (high < math.inf)
     for name, value in values.items():
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not math.isfinite(value) or not low <= value <= high:
+        if not is_number or not -_LARGEST <= value <= _LARGEST or not low <= value <= high:
             raise UsageError(f"{owner}({name}={value!r:.60}): expected a finite number{limits}")
 
 
@@ -76,6 +88,20 @@ def texts_of(owner: str, **values: Any) -> None:
     for name, value in values.items():
         if not isinstance(value, str):
             raise UsageError(f"{owner}({name}={value!r:.60}): expected a text")
+
+
+def pointers_of(owner: str, name: str, values: Sequence[Any]) -> None:
+    """Return if all are JSON Pointers.
+
+    Raises:
+        UsageError: If one is not.
+    """
+    for place, value in enumerate(values):
+        if not isinstance(value, str) or value[:1] not in ("", "/"):
+            raise UsageError(
+                f"{owner}({name}[{place}]={value!r:.60}): expected a JSON Pointer such as '/tone' "
+                "or '/lines/*/kind'"
+            )
 
 
 def sequence_of(kind: str, name: str, value: Any) -> tuple[Any, ...]:

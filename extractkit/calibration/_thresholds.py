@@ -35,18 +35,28 @@ _ROOM: Final = 1.2
 """So many times the fewest answers that can show anything are wanted for a start."""
 _GRID_SHARE: Final = 5
 """One pair of so many says which thresholds are tested and in which order, and is not tested."""
+_LINE_WEIGHT: Final = 10
+"""As many pairs as the line through all of them counts for, where thresholds are put in order."""
 
 Grid: TypeAlias = list[tuple[float, float]]
 """(confidence, probability of being right as far as is known), highest confidence first."""
 
 
 def apart(pairs: Pairs) -> tuple[Grid, Pairs]:
-    """Return what one pair in five says, and the other pairs; by chance, not by order."""
+    """Return what one pair in five says, and the other pairs; by chance, not by order.
+
+    Few pairs say little of where the accuracy is highest: a line through them says more. It
+    counts as much as so many of them.
+    """
     order = sorted(range(len(pairs)), key=lambda at: hashlib.sha256(str(at).encode()).digest())
     size = max(1, len(pairs) // _GRID_SHARE)
     untested = [pairs[at] for at in order[:size]]
     line = PlattScaling.fit((value for value, _ in untested), (right for _, right in untested))
-    grid = sorted(((value, line.apply(value)) for value, _ in untested), reverse=True)
+    weight = size / (size + _LINE_WEIGHT)
+    grid = [
+        (value, (1.0 - weight) * line.apply(value) + weight * right) for value, right in untested
+    ]
+    grid.sort(reverse=True)
     return grid, [pairs[at] for at in order[size:]]
 
 

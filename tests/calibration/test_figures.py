@@ -40,6 +40,36 @@ def test_the_error_of_calibration_is_that_of_its_bins() -> None:
     assert (table.scheme, table.count) == ("width", 5)
 
 
+def test_a_bin_of_equal_width_holds_its_lower_end_and_the_last_one_both() -> None:
+    """0.3 is the lower end of the fourth of ten bins, though 3 * 0.1 is above it."""
+    confidences = [place / 10 for place in range(11)]
+    table = expected_calibration_error(confidences, [True] * 11)
+    assert [found.count for found in table.bins] == [1] * 9 + [2]
+    assert [found.low for found in table.bins] == confidences[:10]
+    assert table.bins[-1].confidence == pytest.approx(0.95)
+
+
+def test_bins_that_hold_nothing_are_left_out_and_count_nothing() -> None:
+    for scheme in ("width", "mass"):
+        table = expected_calibration_error([0.0, 0.0, 1.0], [False, False, True], scheme=scheme)  # type: ignore[arg-type]  # one of the two words
+        assert [found.count for found in table.bins] == [2, 1]
+        assert table.error == 0.0
+
+
+@given(PAIRS, st.integers(1, 12))
+def test_the_error_is_the_sum_over_bins_by_hand(pairs: list[tuple[float, bool]], bins: int) -> None:
+    confidences, correct = apart(pairs)
+    held: dict[int, list[tuple[float, bool]]] = {}
+    edges = [place / bins for place in range(bins)]
+    for value, right in pairs:
+        held.setdefault(sum(value >= edge for edge in edges), []).append((value, right))
+    error = sum(
+        abs(sum(value for value, _ in part) - sum(right for _, right in part))
+        for part in held.values()
+    ) / len(pairs)
+    assert expected_calibration_error(confidences, correct, bins=bins).error == pytest.approx(error)
+
+
 def test_bins_of_equal_mass_keep_equal_confidences_together() -> None:
     confidences = [0.1, 0.2, 0.2, 0.2, 0.2, 0.9]
     table = expected_calibration_error(confidences, [True] * 6, bins=3, scheme="mass")
@@ -69,12 +99,32 @@ def test_a_known_study_comes_out_as_it_was_printed() -> None:
     assert wilson_interval(9, 9)[1] == 1.0
 
 
+@pytest.mark.parametrize(
+    ("successes", "count", "low", "high"),
+    [
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+    ],
+)
+def test_wilson_intervals_are_those_of_a_textbook(
+    successes: int, count: int, low: float, high: float
+) -> None:
+    """The examples of Newcombe, Statistics in Medicine 17 (1998), table I."""
+    assert wilson_interval(successes, count) == pytest.approx((low, high), abs=5e-5)
+
+
 @settings(deadline=None)  # scikit-learn is slow at first
 @given(PAIRS)
 def test_the_figures_agree_with_those_of_scikit_learn(pairs: list[tuple[float, bool]]) -> None:
     confidences, correct = apart(pairs)
     assert brier_score(confidences, correct) == pytest.approx(
         metrics.brier_score_loss(correct, confidences, pos_label=True)
+    )
+    masses = [min(max(value, 1e-9), 1 - 1e-9) for value in confidences]
+    assert log_loss(masses, correct) == pytest.approx(
+        metrics.log_loss(correct, masses, labels=[False, True]), rel=1e-6
     )
     if len(set(correct)) == 2:
         assert auc(confidences, correct) == pytest.approx(
@@ -121,6 +171,9 @@ def test_a_coverage_is_the_least_that_reaches_it() -> None:
         (lambda: wilson_interval(2, 1), "found 2 of 1"),
         (lambda: wilson_interval(1, 2, confidence_level=1.0), "confidence_level"),
         (lambda: expected_calibration_error([0.5], [True], bins=0), "bins=0"),
+        (lambda: expected_calibration_error([0.5], [True], bins=2.5), "bins=2.5"),  # type: ignore[arg-type]  # so
+        (lambda: expected_calibration_error([0.5], [True], start=1.0), "start=1.0"),
+        (lambda: expected_calibration_error([0.5], [True], scheme="mas"), "scheme='mas'"),  # type: ignore[arg-type]  # so
         (lambda: expected_calibration_error([0.4], [True], start=0.5), "below start"),
     ],
 )

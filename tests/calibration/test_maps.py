@@ -139,6 +139,50 @@ def test_a_text_that_is_no_saved_map_is_refused(text: str, words: str) -> None:
         TemperatureScaling.from_json(text)
 
 
+@pytest.mark.parametrize(
+    ("method", "given", "words"),
+    [
+        (TemperatureScaling, {"temperature": 0}, "temperature=0"),
+        (TemperatureScaling, {"temperature": -1}, "temperature=-1"),
+        (TemperatureScaling, {"temperature": 10**400}, "finite number"),
+        (TemperatureScaling, {"count": "3"}, "whole number"),
+        (PlattScaling, {"slope": []}, "slope"),
+        (PlattScaling, {"intercept": math.nan}, "intercept"),
+        (PlattScaling, {"count": -1}, "whole number"),
+        (IsotonicCalibration, {"confidences": 3}, "expected a list"),
+        (IsotonicCalibration, {"confidences": [0.5, 0.1]}, "rise"),
+        (IsotonicCalibration, {"confidences": [0.5, 0.5]}, "rise"),
+        (IsotonicCalibration, {"probabilities": [0.5, 0.4]}, "never fall"),
+        (IsotonicCalibration, {"probabilities": [0.5, 1.4]}, "from 0 to 1"),
+        (IsotonicCalibration, {"probabilities": [None, 1]}, "from 0 to 1"),
+        (IsotonicCalibration, {"count": True}, "whole number"),
+    ],
+)
+def test_a_damaged_map_is_refused(method: Any, given: dict[str, Any], words: str) -> None:
+    saved = {
+        TemperatureScaling: TemperatureScaling(temperature=2.0),
+        PlattScaling: PlattScaling(slope=1.0, intercept=0.0),
+        IsotonicCalibration: IsotonicCalibration(confidences=(0, 1), probabilities=(0, 1)),
+    }[method]
+    record = json.loads(saved.to_json())
+    assert method.from_json(json.dumps(record)) == saved
+    with pytest.raises(UsageError, match=words):
+        method.from_json(json.dumps({**record, **given}))
+
+
+def test_a_text_that_is_nested_too_deeply_or_no_text_is_refused() -> None:
+    for text in ("[" * 100_000, None, 3):
+        with pytest.raises(UsageError, match="not a saved platt"):
+            PlattScaling.from_json(text)  # type: ignore[arg-type]  # that is what is refused
+
+
+@pytest.mark.parametrize("fields", [[], 3, {"/a": 3}, {"/a": {"kind": "platt"}}])
+def test_damaged_maps_by_field_are_refused(fields: Any) -> None:
+    record = json.loads(FieldCalibration(pooled=TemperatureScaling(temperature=2.0)).to_json())
+    with pytest.raises(UsageError, match="expected"):
+        FieldCalibration.from_json(json.dumps({**record, "fields": fields}))
+
+
 @each_method
 def test_what_is_no_confidence_is_refused(method: Any) -> None:
     found = method.fit([0.2, 0.8], [False, True])
