@@ -7,7 +7,7 @@ Neighbours: `prompts` and `engine` build a ModelRequest; `providers` turn it int
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias
@@ -201,7 +201,8 @@ class Scoring:
         tokens: The bytes of the answer's tokens, in order.
         places: (position in `tokens`, texts): each text by itself is what could have followed the
             tokens before that position. In the order of the answer.
-        whole: Score the tokens themselves, too, before the places: one number for each.
+        whole: Score the tokens themselves, too, before the places: one number for each, and one
+            for the end of the answer behind them.
     """
 
     tokens: tuple[bytes, ...]
@@ -363,8 +364,8 @@ class ModelResponse:
             sequence of parts.
         broken: How the connection ended before the answer did; empty where it did not.
         scores: For a request with `scoring`: the model's own log-probability of each text, place
-            by place; no numbers for a place that cannot be scored. With `Scoring.whole` that of
-            each token stands before these.
+            by place; no numbers for a place that cannot be scored. With `Scoring.whole` those of
+            the tokens and of the end stand before these.
         decisions: For a constraint of kind "decisions": what was decided, in the order of `text`.
     """
 
@@ -416,6 +417,8 @@ class Capabilities:
         efforts: Words that are accepted as reasoning effort; empty where any may be.
         context_tokens: Prompt and answer together; None where unknown.
         unasked: Names of what the provider adds to a request by itself, and can do without.
+        one_token: Tells which of some texts of letters are one token of the model each; None
+            where its tokens are not known.
         source: Where these facts come from, with the date.
     """
 
@@ -431,6 +434,7 @@ class Capabilities:
     efforts: tuple[str, ...] = ()
     context_tokens: int | None = None
     unasked: frozenset[str] = frozenset()
+    one_token: Callable[[Sequence[str]], frozenset[str]] | None = field(default=None, repr=False)
     source: str = ""
 
 

@@ -58,6 +58,7 @@ class Run(Asking[T]):
         try:
             require_scores(self._question, self._capabilities)
             self._setup = put(self._question, self._capabilities)
+            self._notes.extend(self._setup.notes)
             self._leave_out_what_is_known_to_be_refused()
             self._watch.started(self._setup, self._model)
             if self._setup.hopeless:
@@ -186,21 +187,22 @@ class Run(Asking[T]):
         """Find out how much a whole answer counts; without that it counts nothing."""
         if judged.parsed is None or judged.request is None:
             return
-        scoring, own = weighed_by(judged.response), tuple[float, ...]()
-        why = "its tokens came without the model's own log-probabilities"
-        if scoring is not None:
-            try:
-                answer = yield from self._ask(dataclasses.replace(judged.request, scoring=scoring))
-            except (DeadlineExceededError, ProviderError, UsageError) as error:
-                why = error.message
-            else:
-                self._beside.append(answer.response)
-                own = next(iter(answer.response.scores), ())
-        weight = log_weight(judged.response, own)
-        if weight is None:
-            self._note(f"answer {index + 1} could not be weighed: {why}", "not_scored")
-        else:
+        request = dataclasses.replace(judged.request, scoring=weighed_by(judged.response))
+        try:
+            answer = yield from self._ask(request)
+        except (DeadlineExceededError, ProviderError, UsageError) as error:
+            self._note(f"answer {index + 1} could not be weighed: {error.message}", "not_scored")
+            return
+        self._beside.append(answer.response)
+        weight = log_weight(judged.response, next(iter(answer.response.scores), ()))
+        if weight is not None:
             draws.weights[index] = weight
+            return
+        self._note(
+            f"answer {index + 1} could not be weighed: the model's tokens do not spell it, or its "
+            "context has no room to read it again",
+            "not_scored",
+        )
 
     def _best(self) -> tuple[Judged[T], Mapping[Pointer, Confidence] | None]:
         """Return the answer that is given out, and how far several agree with it."""
@@ -260,7 +262,12 @@ class Run(Asking[T]):
             self._told.add(last.response.text)
             request = dataclasses.replace(
                 self._setup.request,
-                messages=prompts.feedback(self._setup.request, last.response.text, last.findings),
+                messages=prompts.feedback(
+                    self._setup.request,
+                    last.response.text,
+                    last.findings,
+                    codes=prompts.legend(self._setup.compiled),
+                ),
             )
         else:
             return None

@@ -5,8 +5,8 @@ So an answer is drawn with another probability than the model gives it among all
 beginning that the model takes for likely, and can only end in ways that it takes for unlikely,
 comes too often. The weight of an answer is its probability to the model without the mask, over the
 one with which it was drawn: at each token that was chosen the mass of the legal tokens, at each
-token that was forced the model's own probability of it. Only what was asked for is weighed, not
-what was reasoned before it.
+token that was forced the model's own probability of it, and so at its end. Only what was asked for
+is weighed, not what was reasoned before it.
 
 Neighbours: `run` draws, `samples` says which answer is given out. Nothing here sends.
 """
@@ -23,32 +23,28 @@ from extractkit.messages import ModelResponse, Scoring
 __all__ = ["drawn_from", "effective_size", "log_weight", "shares_of", "weighed_by"]
 
 
-def weighed_by(response: ModelResponse) -> Scoring | None:
-    """Return what the model has to be asked so that the answer can be weighed; None for nothing."""
-    if not any(token.forced for token in response.tokens):
-        return None
+def weighed_by(response: ModelResponse) -> Scoring:
+    """Return what the model has to be asked so that the answer can be weighed."""
     return Scoring(tokens=tuple(token.token for token in response.tokens), places=(), whole=True)
 
 
-def log_weight(response: ModelResponse, own: Sequence[float] = ()) -> float | None:
+def log_weight(response: ModelResponse, own: Sequence[float]) -> float | None:
     """Return the natural logarithm of an answer's weight; None where it cannot be known.
 
     Args:
         response: The answer with its tokens.
-        own: The model's own log-probability of each token, where some were forced.
+        own: The model's own log-probability of each token, and of the end behind them.
     """
     tokens = response.tokens
-    if not tokens or (own and len(own) != len(tokens)):
+    if not tokens or len(own) != len(tokens) + 1:
         return None
-    parts: list[float] = []
-    for place, token in enumerate(tokens):
-        raw = own[place] if token.forced and own else token.raw_logprob
-        if raw is None:
-            return None
-        parts.append(raw - token.logprob)
-    # Where an answer could have gone on, that it did not was drawn as well.
-    parts.append(response.details.get("end_raw_logprob", 0.0))
-    parts.append(-response.details.get("end_logprob", 0.0))
+    # What was computed while decoding is better than the same of another pass.
+    parts = [
+        (scored if token.raw_logprob is None else token.raw_logprob) - token.logprob
+        for token, scored in zip(tokens, own, strict=False)
+    ]
+    # Where an answer could have gone on, that it ended was drawn, too.
+    parts.append(own[-1] - response.details.get("end_logprob", 0.0))
     total = math.fsum(parts)
     return None if math.isnan(total) else total
 
