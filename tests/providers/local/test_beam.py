@@ -487,8 +487,8 @@ class TestBranchesOfEngines:
 class TestAnswers:
     """What a provider makes of a beam."""
 
-    def session(self, script: str = '"pine"', **options: Any) -> Session:
-        return Session(ByteEngine(script, lean=9.0, **options), facts={}, name="local:toy")
+    def session(self, **options: Any) -> Session:
+        return Session(ByteEngine('"pine"', lean=9.0, **options), facts={}, name="local:toy")
 
     def request(self, beam: int, **sampling: Any) -> ModelRequest:
         return ModelRequest(
@@ -520,8 +520,8 @@ class TestAnswers:
                 ),
                 Patience(None),
             )
-        talks = self.session("x" * 99, context_tokens=100)
-        cut = talks.answer(dataclasses.replace(self.request(8), constraint=None), Patience(None))
+        long = dataclasses.replace(self.request(8), constraint=lark("start: /[ab]{50}/"))
+        cut = session.answer(long, Patience(None))
         assert cut.stop is StopReason.LENGTH
         assert cut.stop_detail == "context=100, shared by a beam of 8"
 
