@@ -15,7 +15,7 @@ from typing import Any
 from extractkit.messages import Constraint, Message, ModelRequest, Sampling
 from extractkit.paths import JsonValue, is_array, is_object
 from extractkit.results import Finding, Plan, Strategy
-from extractkit.schema import CompiledSchema, format_of
+from extractkit.schema import CodedChoice, CompiledSchema, format_of
 
 __all__ = [
     "VERSION",
@@ -24,6 +24,7 @@ __all__ = [
     "build",
     "feedback",
     "fence",
+    "legend",
     "outline",
     "reasoning",
 ]
@@ -35,7 +36,7 @@ _SYSTEM = """\
 You copy facts out of a document into JSON.
 {instructions}Answer with one JSON document of exactly this form and nothing else:
 {outline}
-{rules}"""
+{legend}{rules}"""
 
 _RULES: tuple[tuple[str, str], ...] = (
     # what the outline must hold for the rule to be told, and the rule
@@ -57,7 +58,7 @@ _PLAIN_REMINDER = "Answer with one JSON document of that form."
 _FEEDBACK = """\
 That answer does not hold:
 {findings}
-Answer again with the whole corrected JSON document and nothing else."""
+{legend}Answer again with the whole corrected JSON document and nothing else."""
 
 _FEEDBACK_DECIDED = """\
 Decided like that, the record does not hold:
@@ -94,7 +95,8 @@ def build(
     if _is_decided(constraint):
         system = _DECIDE.format(instructions=_own(instructions))
     else:
-        system = _system(_form(compiled), instructions) + _not_shown(compiled.schema, examples)
+        system = _system(_form(compiled), instructions, legend(compiled))
+        system += _not_shown(compiled.schema, examples)
     turns = [Message(role="system", content=system)]
     for example_text, answer in examples:
         turns.append(Message(role="user", content=f"{fence(example_text)}{behind}"))
@@ -123,11 +125,17 @@ def about(request: ModelRequest, compiled: CompiledSchema, text: str) -> ModelRe
 
 
 def feedback(
-    request: ModelRequest, answer: str, findings: Sequence[Finding]
+    request: ModelRequest, answer: str, findings: Sequence[Finding], *, codes: str = ""
 ) -> tuple[Message, ...]:
     """Return the turns of `request`, the answer, and what is wrong with it.
 
     Of the findings only errors are told, at most ten, outermost first.
+
+    Args:
+        request: What was asked.
+        answer: The answer as it came.
+        findings: What the checks said of it, in the user's own values.
+        codes: The `legend` of the schema.
     """
     errors = [finding for finding in findings if finding.severity == "error"]
     told = "\n".join(
@@ -138,7 +146,7 @@ def feedback(
     return (
         *request.messages,
         Message(role="assistant", content=answer),
-        Message(role="user", content=words.format(findings=told)),
+        Message(role="user", content=words.format(findings=told, legend=codes)),
     )
 
 
@@ -171,14 +179,20 @@ def reasoning(request: ModelRequest) -> ModelRequest:
     )
 
 
-def after_reasoning(request: ModelRequest, reasoned: str) -> ModelRequest:
-    """Return `request` with what the model thought before it answers."""
+def after_reasoning(request: ModelRequest, reasoned: str, *, codes: str = "") -> ModelRequest:
+    """Return `request` with what the model thought before it answers.
+
+    Args:
+        request: The question.
+        reasoned: What the model thought.
+        codes: The `legend` of the schema: it was told before the reasoning, in plain words.
+    """
     return dataclasses.replace(
         request,
         messages=(
             *reasoning(request).messages,
             Message(role="assistant", content=reasoned),
-            Message(role="user", content=_ANSWER),
+            Message(role="user", content=codes + _ANSWER),
         ),
     )
 
@@ -201,10 +215,40 @@ def _form(compiled: CompiledSchema) -> str:
     return form
 
 
-def _system(form: str, instructions: str | None) -> str:
+_LEGEND = """\
+{lines}
+Where there is a code, write the code and not what it means.
+"""
+_LEGEND_LINE = "Codes of {names}: {members}."
+
+
+def legend(compiled: CompiledSchema) -> str:
+    """Return what the codes of a schema mean, choice by choice; nothing where it has none."""
+    if not compiled.legend:
+        return ""
+    return _LEGEND.format(lines="\n".join(map(_legend_line, compiled.legend)))
+
+
+def _legend_line(choice: CodedChoice) -> str:
+    names = [_literal(name) if name else "the answer" for name in choice.names[:_MOST_NAMES]]
+    if len(choice.names) > _MOST_NAMES:
+        names.append("...")
+    members = ", ".join(
+        f"{_literal(member.code)} means {member.text}{_said(member.description)}"
+        for member in choice.members
+    )
+    return _LEGEND_LINE.format(names=", ".join(names), members=members)
+
+
+def _said(description: str) -> str:
+    return f" ({' '.join(description.split())})" if description else ""
+
+
+def _system(form: str, instructions: str | None, codes: str) -> str:
     return _SYSTEM.format(
         instructions=_own(instructions),
         outline=form,
+        legend=codes,
         rules=" ".join(rule for sign, rule in _RULES if sign in form),
     )
 

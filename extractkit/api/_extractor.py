@@ -319,7 +319,15 @@ def _refuse_unbuilt(question: Question[Any], **given: object) -> None:
         f"Decoding({item.name}=...)"
         for item in dataclasses.fields(Decoding)
         if item.name
-        not in ("aligned", "combine", "confidence", "exact_choices", "repair", "two_step")
+        not in (
+            "aligned",
+            "combine",
+            "confidence",
+            "exact_choices",
+            "label_codes",
+            "repair",
+            "two_step",
+        )
         and getattr(question.decoding, item.name) != item.default
     ]
     if asked:

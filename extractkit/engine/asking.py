@@ -229,7 +229,11 @@ class Asking(Generic[T]):
                 "answer was asked for all the same",
                 "reasoning_cut",
             )
-        return prompts.after_reasoning(seeded(self._setup.request, index), response.text)
+        return prompts.after_reasoning(
+            seeded(self._setup.request, index),
+            response.text,
+            codes=prompts.legend(self._setup.compiled),
+        )
 
 
 def _has_paused(response: ModelResponse) -> bool:

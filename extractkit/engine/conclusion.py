@@ -114,7 +114,7 @@ def conclude_unasked(setup: Setup[T], provider: str) -> ExtractionResult[T]:
         status=Status.INVALID,
         validity=Validity.NONE,
         levels={},
-        findings=setup.hopeless,
+        findings=(*setup.hopeless, *setup.notes),
         evidence={},
         confidence={},
         strategy=setup.plan.strategy,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from extractkit import prompts
+from extractkit.engine.coding import with_codes
 from extractkit.engine.question import Question, require_text
 from extractkit.engine.setup import Setup, prepare
 from extractkit.messages import Capabilities
@@ -28,12 +29,13 @@ class _Kept:
     capabilities: Capabilities
     setup: Setup[Any]
 
-    def serves(self, target: Any, capabilities: Capabilities) -> bool:
+    def serves(self, question: Question[Any], capabilities: Capabilities) -> bool:
         """Whether nothing has changed since: a schema is compiled anew when its model is."""
         if self.capabilities is not capabilities and self.capabilities != capabilities:
             return False
         compiled = self.setup.compiled
-        return compile_schema(target, compiled.dialect) is compiled
+        plain = compile_schema(question.target, compiled.dialect)
+        return with_codes(plain, question, capabilities) is compiled
 
 
 def put(question: Question[T], capabilities: Capabilities) -> Setup[T]:
@@ -48,7 +50,7 @@ def put(question: Question[T], capabilities: Capabilities) -> Setup[T]:
         UnsupportedError: If the provider cannot do what was wished.
     """
     kept: _Kept | None = question.kept.get(__name__)
-    if kept is not None and kept.serves(question.target, capabilities):
+    if kept is not None and kept.serves(question, capabilities):
         require_text(question.text)
         return _about(kept.setup, question)
     setup = prepare(question, capabilities)

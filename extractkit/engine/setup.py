@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 import pydantic_core
 
 from extractkit import checks, prompts, strategies
+from extractkit.engine.coding import notes_on_codes, with_codes
 from extractkit.engine.question import Question, require_text
 from extractkit.engine.several import require_weights, sampled
 from extractkit.errors import SchemaError, UnsupportedError, UsageError
@@ -33,6 +34,7 @@ class Setup(Generic[T]):
 
     Attributes:
         hopeless: Why no answer can be, so that none is asked for; mostly empty.
+        notes: What there is to say about the form that is asked for.
     """
 
     question: Question[T]
@@ -41,6 +43,7 @@ class Setup(Generic[T]):
     bounded: BoundedSchema | None
     request: ModelRequest
     hopeless: tuple[Finding, ...] = ()
+    notes: tuple[Finding, ...] = ()
 
 
 def prepare(question: Question[T], capabilities: Capabilities) -> Setup[T]:
@@ -52,7 +55,7 @@ def prepare(question: Question[T], capabilities: Capabilities) -> Setup[T]:
         UnsupportedError: If the provider cannot do what was wished.
     """
     require_text(question.text)
-    expressed = _express(question.target, capabilities)
+    expressed = _express(question, capabilities)
     plan = dataclasses.replace(
         strategies.choose(expressed, capabilities, question.strategy),
         two_step=question.decoding.two_step,
@@ -61,7 +64,7 @@ def prepare(question: Question[T], capabilities: Capabilities) -> Setup[T]:
     compiled = (
         expressed
         if isinstance(expressed, CompiledSchema) and expressed.dialect == plan.dialect
-        else compile_schema(question.target, plan.dialect)
+        else with_codes(compile_schema(question.target, plan.dialect), question, capabilities)
     )
     checks.require_fit(question.checks, compiled)
     bounded = compiled.bounded() if plan.strategy is Strategy.LOCAL else None
@@ -85,6 +88,7 @@ def prepare(question: Question[T], capabilities: Capabilities) -> Setup[T]:
         bounded=None if grammar is None else grammar.bounded,
         request=request,
         hopeless=() if grammar is None else tuple(map(_nothing_for, grammar.unfilled)),
+        notes=notes_on_codes(question, plan.dialect, capabilities),
     )
 
 
@@ -118,13 +122,17 @@ def _sampling(given: Sampling, capabilities: Capabilities, samples: int) -> Samp
     return given
 
 
-def _express(target: Any, capabilities: Capabilities) -> CompiledSchema | SchemaError | None:
+def _express(
+    question: Question[Any], capabilities: Capabilities
+) -> CompiledSchema | SchemaError | None:
     if capabilities.dialect is None:
         return None
     try:
-        return compile_schema(target, capabilities.dialect)
+        plain = compile_schema(question.target, capabilities.dialect)
+        return with_codes(plain, question, capabilities)
     except SchemaError as error:
-        compile_schema(target, strategies.PLAIN_DIALECT)  # a target that nothing can hold ends here
+        # A target that nothing can hold ends here.
+        compile_schema(question.target, strategies.PLAIN_DIALECT)
         return error
 
 

@@ -52,7 +52,8 @@ def legend_of(tree: SchemaTree) -> tuple[CodedChoice, ...]:
     """
     found: dict[tuple[Member, ...], dict[str, str]] = {}
     for path, members in _choices(tree):
-        found.setdefault(members, {}).setdefault(path, path.rpartition(".")[2])
+        key = path.rpartition(".")[2]
+        found.setdefault(members, {}).setdefault(path, path if key[:1] in "*[" else key)
     users: dict[str, set[tuple[Member, ...]]] = {}
     for members, names in found.items():
         for name in names.values():
