@@ -47,6 +47,8 @@ class Decoded:
         prompt_tokens_reused: Tokens of the stable part that were in memory.
         prefill_s: Seconds until the first choice: the prompt, and what was forced before it.
         decode_s: Seconds after that.
+        end_logprob: Log-probability of the end among what could have followed; None where nothing
+            else could, the answer was cut, or nothing was recorded.
         beam: How a beam found the answer, as plain numbers by name; empty without one.
     """
 
@@ -59,6 +61,7 @@ class Decoded:
     prompt_tokens_reused: int
     prefill_s: float
     decode_s: float
+    end_logprob: float | None = None
     beam: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
@@ -164,6 +167,7 @@ def decode(
         prompt_tokens_reused=run.reused,
         prefill_s=first - started,
         decode_s=ended - first,
+        end_logprob=run.end_logprob,
     )
 
 
@@ -190,6 +194,7 @@ class _Run:
         self.passes = 0
         self.reused = 0
         self.first_choice_at: float | None = None
+        self.end_logprob: float | None = None
 
     def step(self) -> None:
         """Append one token that the model chooses, or find that the answer ends here."""
@@ -215,11 +220,12 @@ class _Run:
         place = self._sampler.choose(wanted)
         require_finite(scores[place], self._memory.engine)
         token = place if legal is None else int(legal[place])
-        if self._answer.ends(token):
-            return
         record = None
         if self.recorder is not None:
             record = self.recorder.chosen(logits, scores, place, legal=legal)
+        if self._answer.ends(token):
+            self.end_logprob = None if record is None else record.logprob
+            return
         self._answer.append(token, record)
         if self._penalties is not None:
             self._penalties.count(token)

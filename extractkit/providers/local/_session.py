@@ -125,7 +125,9 @@ class Session:
     def _score(self, prompt: Prompt, scoring: Scoring, patience: Patience) -> ModelResponse:
         patience.stage = "scoring"
         began = time.perf_counter()
-        scored = score(self._memory, prompt, scoring, check=patience.check)
+        scored = score(
+            self._memory, prompt, scoring, check=patience.check, end_id=self._chat.end_id
+        )
         return ModelResponse(
             text="",
             stop=StopReason.STOP,
@@ -185,6 +187,8 @@ class Session:
             details |= {"sampling": f"beam of {decoded.beam['width']}", "beam": {**decoded.beam}}
         if sampler.seed is not None:
             details["seed"] = sampler.seed
+        if decoded.end_logprob is not None:
+            details["end_logprob"] = decoded.end_logprob
         return details
 
     def _response(
