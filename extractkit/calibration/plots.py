@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["accuracy_coverage_diagram", "reliability_diagram"]
 
+_FEW: Final = 20
 _COLOURS: Final = ("#1b6ca8", "#c0392b", "#2e7d4f", "#8e5aa6", "#b7791f")
 
 
@@ -49,8 +50,9 @@ def reliability_diagram(
         above = [max(0.0, found.interval[1] - found.accuracy) for found in table.bins]
         sizes = [12 + 120 * found.count / table.count for found in table.bins]
         axes.errorbar(across, up, yerr=[below, above], color=colour, linewidth=1, alpha=0.5)
-        bins = "equal width" if table.scheme == "width" else "equal mass"
-        label = f"{name}: ECE {100 * table.error:.1f} % ({len(table.bins)} bins of {bins})"
+        bins = "bin" if len(table.bins) == 1 else "bins"
+        kind = "equal width" if table.scheme == "width" else "equal mass"
+        label = f"{name}: ECE {100 * table.error:.1f} % ({len(table.bins)} {bins} of {kind})"
         axes.scatter(across, up, s=sizes, color=colour, label=label, zorder=3)
     axes.set(xlabel="confidence", ylabel="accuracy", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
     axes.set_aspect("equal")
@@ -82,7 +84,14 @@ def accuracy_coverage_diagram(
         label = f"{name}: {100 * curve[-1].accuracy:.1f} % at full coverage"
         across = [100 * point.coverage for point in curve]
         up = [100 * point.accuracy for point in curve]
-        axes.step(across, up, where="post", color=_COLOURS[place % len(_COLOURS)], label=label)
+        axes.step(
+            across,
+            up,
+            where="post",
+            color=_COLOURS[place % len(_COLOURS)],
+            label=label,
+            marker="." if len(curve) <= _FEW else None,  # one point alone makes no line
+        )
         lowest = min(lowest, *(point.accuracy for point in curve if point.kept >= 10), up[-1] / 100)
     if target_accuracy is not None:
         label = f"target {100 * target_accuracy:g} %"

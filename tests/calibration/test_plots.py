@@ -42,6 +42,16 @@ def test_an_accuracy_coverage_diagram_has_a_line_for_each_curve(tmp_path: Path) 
     assert len(accuracy_coverage_diagram({"model": curve}).axes[0].get_lines()) == 1
 
 
+def test_a_curve_of_one_point_is_seen() -> None:
+    """Where all confidences are equal, there is one threshold, and no line through it."""
+    curve = accuracy_coverage_curve([0.5] * 10, [True, False] * 5)
+    line = accuracy_coverage_diagram({"model": curve}).axes[0].get_lines()[0]
+    assert line.get_marker() == "."
+    many = accuracy_coverage_curve(*pairs(100))
+    line = accuracy_coverage_diagram({"model": many}).axes[0].get_lines()[0]
+    assert line.get_marker() == "None"
+
+
 def test_nothing_to_draw_is_refused() -> None:
     with pytest.raises(UsageError, match="no table"):
         reliability_diagram({})
