@@ -14,6 +14,7 @@ from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
 from extractkit.errors import UnsupportedError, UsageError
+from extractkit.messages import PENALTIES, PENALTY_REASON, ModelRequest
 from extractkit.paths import JsonObject
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "is_secret_header",
     "password_of",
     "refuse_both",
+    "refuse_local",
     "require_body",
     "require_enforcement",
     "require_headers",
@@ -32,7 +34,6 @@ __all__ = [
     "url_in",
 ]
 
-_PENALTIES: Final = ("frequency_penalty", "presence_penalty", "repetition_penalty")
 _SECRET_HEADER: Final = re.compile(r"(?i)key|token|secret|auth|cookie|password|credential")
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE: Final = re.compile(r"[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?|")
@@ -151,11 +152,10 @@ def require_body(owner: str, body: object) -> JsonObject:
     if body is not None and not isinstance(body, Mapping):
         raise UsageError(f"{owner}(extra_body=...): expected a dict, not {type(body).__name__}")
     extra = cast("Mapping[str, Any]", body or {})
-    for name in _PENALTIES:
+    for name in PENALTIES:
         if name in extra:
             raise UnsupportedError(
-                f"{owner}(extra_body={{{name!r}: ...}}): a penalty forbids repeated keys, which "
-                "JSON needs; leave it out"
+                f"{owner}(extra_body={{{name!r}: ...}}): {PENALTY_REASON}; leave it out"
             )
     if "stream" in extra:
         raise UsageError(f"{owner}(extra_body={{'stream': ...}}): use streaming=True instead")
@@ -167,6 +167,27 @@ def require_body(owner: str, body: object) -> JsonObject:
             f"{owner}(extra_body=...): this cannot be written as JSON ({error}); give strings, "
             "finite numbers, booleans, None, lists and dicts"
         ) from None
+
+
+def refuse_local(owner: str, request: ModelRequest) -> None:
+    """Return if `request` has nothing that a model in this process alone can do.
+
+    Raises:
+        UnsupportedError: If it has.
+    """
+    if request.scoring is not None:
+        raise UnsupportedError(
+            f"ModelRequest(scoring=...): {owner} has no place for texts to be scored; ask a local "
+            "model"
+        )
+    if request.beam > 1:
+        raise UnsupportedError(
+            f"ModelRequest(beam={request.beam}): {owner} follows one answer at a time; ask a local "
+            "model, or for several answers"
+        )
+    for name in PENALTIES:
+        if (value := getattr(request.sampling, name)) is not None:
+            raise UnsupportedError(f"Sampling({name}={value!r}): {PENALTY_REASON}; leave it out")
 
 
 def require_headers(owner: str, headers: object) -> dict[str, str]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal, TypedDict, cast
 from urllib.parse import urlsplit
 
-from extractkit.errors import UnsupportedError, UsageError
+from extractkit.errors import UsageError
 from extractkit.messages import Capabilities, Delta, ModelRequest, ModelResponse
 from extractkit.paths import JsonObject, JsonValue, is_object
 from extractkit.providers import _verdicts
@@ -21,6 +21,7 @@ from extractkit.providers._arguments import (
     is_secret_header,
     password_of,
     refuse_both,
+    refuse_local,
     require_body,
     require_enforcement,
     require_headers,
@@ -306,11 +307,7 @@ class Hosted:
         budget = Budget(timeout_s)
         if self._closed:
             raise UsageError(f"{self!r} is closed; make a new one")
-        if request.scoring is not None:
-            raise UnsupportedError(
-                f"ModelRequest(scoring=...): {self!r} has no place for texts to be scored; ask a "
-                "local model"
-            )
+        refuse_local(repr(self), request)
         service, wire = self._SERVICE, self._wire_for(request)
         post = wire.encode(request, self._model, stream)
         return Exchange(
