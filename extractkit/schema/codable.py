@@ -253,10 +253,16 @@ def _add(spot: _Spot, node: ChoiceNode, carrier: Node, mark: Mark | None, assert
     spot.carriers.append(carrier)
     spot.is_sourced = spot.is_sourced or mark in _LOOKED_FOR
     spot.is_asserted = spot.is_asserted or asserted
-    said = (carrier.description or node.description) if len(node.values) == 1 else ""
+    said = _said(carrier, node) if len(node.values) == 1 else ""
     for value in node.values:
         if value is not None:
             spot.labels.setdefault(json_key(value), (value, said))
+
+
+def _said(carrier: Node, node: ChoiceNode) -> str:
+    """Return what is said of a member that stands alone; a title is that of its type elsewhere."""
+    title = node.notes.get("title") if carrier is node else None
+    return carrier.description or node.description or (title if isinstance(title, str) else "")
 
 
 def _differ(one: _Spot, other: _Spot) -> bool:

@@ -68,14 +68,27 @@ def closed(draw: st.DrawFn) -> tuple[Any, st.SearchStrategy[Any]]:
 @st.composite
 def pairs(draw: st.DrawFn, depth: int = 3) -> tuple[Any, st.SearchStrategy[Any]]:
     """Return a schema full of choices, and values that it admits."""
-    kinds = ["choice", "choice", "named", "text", "array", "object", "object", "map", "union"]
-    kind = draw(st.sampled_from(kinds if depth else kinds[:4]))
+    kinds = [
+        "choice",
+        "choice",
+        "named",
+        "text",
+        "number",
+        "array",
+        "object",
+        "object",
+        "map",
+        "union",
+    ]
+    kind = draw(st.sampled_from(kinds if depth else kinds[:5]))
     if kind == "choice":
         return draw(closed())
     if kind == "named":
         return {"$ref": "#/$defs/Colour"}, st.sampled_from(COLOURS)
     if kind == "text":
         return {"type": "string", "maxLength": 2}, st.sampled_from(["A", "B", "", "zz"])
+    if kind == "number":
+        return {"type": "integer"}, st.sampled_from([10, 20, 7])
     if kind == "array":
         schema, found = draw(pairs(depth - 1))
         return {"type": "array", "items": schema}, st.lists(found, max_size=2)
