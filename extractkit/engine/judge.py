@@ -115,6 +115,7 @@ def _judge_unfinished(setup: Setup[T], answer: Answer, status: Status) -> Judged
         partial=_with_missing(
             setup.compiled, setup.compiled.take_back_unfinished(parse_prefix(response.text))
         ),
+        request=answer.request,
     )
 
 
@@ -228,6 +229,7 @@ def _judge_unread(setup: Setup[T], answer: Answer, findings: Sequence[Finding]) 
         status=Status.INVALID,
         attempt=_attempt(answer, Validity.NONE, findings),
         levels={Validity.SYNTAX: LevelCount(checked=1, failed=1)},
+        request=answer.request,
     )
 
 

@@ -16,7 +16,13 @@ from extractkit.engine.judge import Judged, judge_assembled
 from extractkit.engine.setup import Setup
 from extractkit.engine.steps import told_of
 from extractkit.engine.weighing import drawn_from, effective_size, shares_of
-from extractkit.errors import DeadlineExceededError, ExtractkitError, ProviderError, UsageError
+from extractkit.errors import (
+    DeadlineExceededError,
+    ExtractkitError,
+    MalformedResponseError,
+    ProviderError,
+    UsageError,
+)
 from extractkit.messages import Sampling
 from extractkit.paths import Pointer
 from extractkit.results import Confidence, Finding, Status, Validity
@@ -57,13 +63,17 @@ class Draws(Generic[T]):
         return [judged for index in sorted(self.drawn) for judged in self.drawn[index]]
 
     def failed(self, index: int, error: ExtractkitError) -> None:
-        """Note that an answer did not come, and whether more may be asked for."""
-        self.failures[index] = error
+        """Note that an answer did not come, and whether more may be asked for.
+
+        Where it came and broke off, that is what came.
+        """
+        if index not in self.drawn:
+            self.failures[index] = error
         if isinstance(error, DeadlineExceededError):
             self.ended = "the time ended"
         elif isinstance(error, UsageError):
             self.ended = "the request cannot be carried out"
-        elif isinstance(error, ProviderError) and not error.retryable:
+        elif not (getattr(error, "retryable", False) or isinstance(error, MalformedResponseError)):
             self.ended = "asking again cannot help"
         elif len(self.failures) >= _MOST_FAILURES:
             self.ended = f"{len(self.failures)} had failed on their way"

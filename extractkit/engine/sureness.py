@@ -35,7 +35,7 @@ _NOTHING: Final = Scores()
 _OFF: Final = "switched off: Decoding(confidence=False)"
 _NOT_GIVEN: Final = (
     "not available: this provider gives no log-probabilities of this model, so that none were "
-    "asked for"
+    "asked for; several answers (samples=5) show how far they agree"
 )
 _REFUSED: Final = "not available: the provider refused to give log-probabilities"
 _NONE_CAME: Final = "not available: log-probabilities were asked for, and none came with the answer"
