@@ -1,17 +1,20 @@
 """From a confidence to the probability of being right, and to what is kept.
 
-    maps         TemperatureScaling, PlattScaling, IsotonicCalibration, FieldCalibration
+    maps         TemperatureScaling, PlattScaling, IsotonicCalibration, FieldCalibration,
+                 ChoiceScaling
     figures      expected_calibration_error, brier_score, log_loss, auc, wilson_interval,
                  accuracy_coverage_curve
     abstention   AbstentionPolicy
     plots        diagrams of reliability and of accuracy against coverage
 
-All of it takes pairs: a confidence in [0, 1], and whether the answer was right. Neighbours:
+All of it takes pairs: a confidence in [0, 1], and whether the answer was right; ChoiceScaling the
+probabilities of all alternatives, and which was right. Neighbours:
 `confidence` gives the numbers, `evaluation` the labels. This room sees no model and no provider,
 and fits nothing on what it reports on.
 """
 
 from extractkit.calibration._abstention import AbstentionPolicy, Decision, Outcome
+from extractkit.calibration._choices import ChoiceScaling
 from extractkit.calibration._fields import FieldCalibration, field_of
 from extractkit.calibration._figures import (
     Bin,
@@ -32,6 +35,7 @@ __all__ = [
     "AbstentionPolicy",
     "Bin",
     "Calibration",
+    "ChoiceScaling",
     "CoveragePoint",
     "Decision",
     "FieldCalibration",

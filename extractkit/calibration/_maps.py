@@ -16,10 +16,16 @@ from typing import ClassVar, Final, Protocol, Self
 from extractkit.calibration._pairs import checked_pairs, logit, sigmoid
 from extractkit.calibration._record import counts_of, numbers_of, read_record, write_record
 
-__all__ = ["Calibration", "PlattScaling", "TemperatureScaling"]
+__all__ = [
+    "LEAST_TEMPERATURE",
+    "Calibration",
+    "PlattScaling",
+    "TemperatureScaling",
+    "temperature_of",
+]
 
 _COLDEST: Final = 0.05
-_LEAST: Final = 1e-9
+LEAST_TEMPERATURE: Final = 1e-9
 """Below this, a temperature that was not fitted here would divide by next to nothing."""
 _HOTTEST: Final = 100.0
 _STEPS: Final = 100
@@ -60,7 +66,8 @@ class TemperatureScaling:
     """Log-odds divided by one number: above 1, confidences were too extreme.
 
     Of two alternatives this is the usual temperature of the softmax; of more it scales the odds of
-    the chosen one against all others. The order of confidences stays.
+    the chosen one against all others, which `ChoiceScaling` does not. The order of confidences
+    stays.
 
     Attributes:
         temperature: From 0.05 to 100. At an end of this range the pairs ask for more than any
@@ -74,7 +81,7 @@ class TemperatureScaling:
     count: int = 0
 
     def __post_init__(self) -> None:
-        numbers_of("TemperatureScaling", low=_LEAST, temperature=self.temperature)
+        numbers_of("TemperatureScaling", low=LEAST_TEMPERATURE, temperature=self.temperature)
         counts_of("TemperatureScaling", count=self.count)
 
     @classmethod
@@ -93,8 +100,7 @@ class TemperatureScaling:
                 value * (sigmoid(sharpness * value) - outcome) for value, outcome in odds
             )
 
-        sharpness = _root(slope, 1.0 / _HOTTEST, 1.0 / _COLDEST)
-        return cls(temperature=1.0 / sharpness, count=len(pairs))
+        return cls(temperature=temperature_of(slope), count=len(pairs))
 
     def apply(self, confidence: float) -> float:
         """Return the probability of being right.
@@ -179,6 +185,15 @@ class PlattScaling:
         """
         record = read_record(text, cls.kind, "slope", "intercept", "count")
         return cls(slope=record["slope"], intercept=record["intercept"], count=record["count"])
+
+
+def temperature_of(slope: Callable[[float], float]) -> float:
+    """Return the temperature of the least log loss, whose derivative by 1 / temperature is given.
+
+    Args:
+        slope: Rises with 1 / temperature.
+    """
+    return 1.0 / _root(slope, 1.0 / _HOTTEST, 1.0 / _COLDEST)
 
 
 def _root(rising: Callable[[float], float], low: float, high: float) -> float:

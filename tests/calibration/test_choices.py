@@ -1,0 +1,141 @@
+"""One temperature over all alternatives: what it is fitted to, and what it does to a choice."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from extractkit import Confidence
+from extractkit.calibration import ChoiceScaling, TemperatureScaling
+from extractkit.errors import UsageError
+
+LABELS: tuple[str, ...] = ('"a"', '"b"', '"c"', '"d"')
+
+
+def drawn(count: int, temperature: float, seed: int) -> list[tuple[dict[str, float], str]]:
+    """Answers over four labels, right as often as they say once scaled by `temperature`."""
+    rng = random.Random(seed)
+    truth = ChoiceScaling(temperature=temperature)
+    answers: list[tuple[dict[str, float], str]] = []
+    for _ in range(count):
+        masses = [rng.expovariate(1.0) ** 2 for _ in LABELS]
+        shares = [mass / sum(masses) for mass in masses]
+        alternatives = dict(zip(LABELS, shares, strict=True))
+        found = truth.apply(
+            Confidence(kind="choice", probability=shares[0], alternatives=alternatives)
+        )
+        (right,) = rng.choices(LABELS, [found.alternatives[label] for label in LABELS])
+        answers.append((alternatives, right))
+    return answers
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.5])
+def test_the_temperature_that_was_put_in_is_found(temperature: float) -> None:
+    found = ChoiceScaling.fit(drawn(3000, temperature, seed=1))
+    assert found.temperature == pytest.approx(temperature, rel=0.1)
+    assert found.count == 3000
+
+
+def test_it_is_that_of_the_least_log_loss() -> None:
+    answers = drawn(300, 2.0, seed=2)
+
+    def loss(temperature: float) -> float:
+        total = 0.0
+        for alternatives, right in answers:
+            powers = {label: mass ** (1 / temperature) for label, mass in alternatives.items()}
+            total -= math.log(powers[right] / sum(powers.values()))
+        return total
+
+    best = ChoiceScaling.fit(answers).temperature
+    assert loss(best) < min(loss(best * 1.02), loss(best * 0.98))
+
+
+def test_of_two_alternatives_it_is_the_temperature_of_the_odds() -> None:
+    rng = random.Random(4)
+    values = [rng.uniform(0.02, 0.98) for _ in range(400)]
+    correct = [rng.random() < 0.3 + 0.4 * value for value in values]
+    pairs = [
+        ({"true": value, "false": 1 - value}, "true" if right else "false")
+        for value, right in zip(values, correct, strict=True)
+    ]
+    one, other = ChoiceScaling.fit(pairs), TemperatureScaling.fit(values, correct)
+    assert one.temperature == pytest.approx(other.temperature)
+    choice = Confidence(kind="choice", probability=0.9, alternatives={"true": 0.9, "false": 0.1})
+    assert one.apply(choice).probability == pytest.approx(other.apply(0.9))
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=6), st.floats(0.05, 100))
+def test_what_comes_out_is_a_distribution_in_the_same_order(
+    masses: list[float], temperature: float
+) -> None:
+    whole = math.fsum(masses) + 1e-3
+    shares = [(mass + 1e-3 / len(masses)) / whole for mass in masses]
+    before = {str(place): share for place, share in enumerate(shares)}
+    choice = Confidence(kind="choice", probability=shares[0], alternatives=before)
+    found = ChoiceScaling(temperature=temperature).apply(choice)
+    assert math.fsum(found.alternatives.values()) == pytest.approx(1)
+    assert found.probability == found.low == found.high
+    assert found.probability == pytest.approx(found.alternatives["0"])
+    order = sorted(before, key=before.__getitem__)
+    after = [found.alternatives[label] for label in order]
+    assert all(low <= high + 1e-12 for low, high in pairwise(after))
+
+
+def test_a_chosen_one_of_many_falls_where_the_odds_alone_would_let_it_rise() -> None:
+    masses = {"a": 0.4, "b": 0.3, "c": 0.1, "d": 0.1, "e": 0.1}
+    choice = Confidence(kind="choice", probability=0.4, alternatives=masses)
+    scaled = ChoiceScaling(temperature=3.0).apply(choice).probability
+    assert scaled is not None
+    assert scaled < 0.4 < TemperatureScaling(temperature=3.0).apply(0.4)
+
+
+@pytest.mark.parametrize(
+    "confidence",
+    [
+        Confidence(kind="sequence", probability=0.4),
+        Confidence(kind="choice", probability=0.4, alternatives={"a": 0.4}, low=0.4, high=0.9),
+        Confidence(kind="choice", probability=0.4, alternatives={"a": 0.5, "b": 0.5}),
+        Confidence(kind="unavailable", reason="none"),
+    ],
+    ids=lambda found: found.kind,
+)
+def test_what_is_not_wholly_known_is_not_scaled_and_says_so(confidence: Confidence) -> None:
+    found = ChoiceScaling(temperature=2.0).apply(confidence)
+    assert (found.kind, found.probability) == ("unavailable", None)
+    assert "every alternative is known" in found.reason
+
+
+def test_it_is_saved_as_plain_json() -> None:
+    found = ChoiceScaling(temperature=2.0, count=3)
+    assert ChoiceScaling.from_json(found.to_json()) == found
+    assert json.loads(found.to_json())["kind"] == "choice"
+    with pytest.raises(UsageError, match="expected a saved 'choice'"):
+        ChoiceScaling.from_json(TemperatureScaling(temperature=2.0).to_json())
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        ([], "no answers"),
+        ([({"a": 0.5, "b": 0.5}, "c")], r"answers\[0\]: the right one is 'c'.*a, b"),
+        ([({}, "c")], "the alternatives are none"),
+        ([({"a": 1.5}, "a")], r"answers\[0\], a\(probability=1.5\)"),
+        ([({"a": None}, "a")], "probability=None"),
+    ],
+)
+def test_answers_that_fit_no_temperature_are_refused(answers: Any, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        ChoiceScaling.fit(answers)
+
+
+@pytest.mark.parametrize("temperature", [0, -1, math.inf, "2"])
+def test_a_temperature_is_a_number_above_0(temperature: Any) -> None:
+    with pytest.raises(UsageError, match="temperature"):
+        ChoiceScaling(temperature=temperature)
