@@ -226,9 +226,13 @@ def _difference(
 
 
 def _policies(parts: Sequence[tuple[list[float], list[bool]]]) -> dict[str, str]:
-    """Return what policies do to the last third, that neither map nor threshold has seen."""
+    """Return what policies do to the last third, that neither map nor threshold has seen.
+
+    The first third says in which order thresholds are tested, so that all of the second one is
+    there for the test.
+    """
     calibration = PlattScaling.fit(*parts[0])
-    _, (chosen_on, chosen_right), (held, correct) = parts
+    (others, _), (chosen_on, chosen_right), (held, correct) = parts
     figures: dict[str, str] = {}
     for target in _TARGETS:
         policy = AbstentionPolicy.fit(
@@ -236,6 +240,7 @@ def _policies(parts: Sequence[tuple[list[float], list[bool]]]) -> dict[str, str]
             chosen_right,
             target_accuracy=target,
             confidence_level=_LEVEL,
+            unlabelled=map(calibration.apply, others),
         )
         outcome = policy.evaluate(map(calibration.apply, held), correct)
         name = f"policy for {target:.0%} at {_LEVEL:.0%}"
