@@ -140,6 +140,12 @@ class Spot:
             return self._open.get(type_of(value))
         return self._known.setdefault((kind, value), found)
 
+    def is_in_words(self, value: JsonValue) -> bool:
+        """Whether a value that is no option is a member as the user has it, and not its code."""
+        return bool(self._exact) and any(
+            option.texts and option.label == json_text(value) for option in self.options
+        )
+
 
 def _below(node: Node, key: str | int, tree: SchemaTree) -> Node:
     """Return what speaks of one key or position of `node`; where nothing does, it may be any."""

@@ -24,14 +24,15 @@ from extractkit.confidence._sequence import sequence_probability
 from extractkit.confidence._words import of_choice, of_sequence, unavailable
 from extractkit.messages import Decision, TokenLogprob
 from extractkit.parsing import ParsedDocument
-from extractkit.paths import Pointer, is_array, is_object
+from extractkit.paths import JsonValue, Pointer, is_array, is_object
 from extractkit.results import Confidence
 from extractkit.schema import CompiledSchema
 
-__all__ = ["Scores", "choice_places", "score"]
+__all__ = ["Scores", "choice_places", "open_values", "score"]
 
 _NO_TOKENS: Final = "not available: the answer came without log-probabilities"
 _EXACT: Final = "exact: the model scored every one of the alternatives"
+_IN_WORDS: Final = "not available: the member was written as itself, and not by its code"
 _EMPTY: Final = Menu((Option(label="{}", openers=b"}"), Option(label="(object)", openers=b'"')))
 
 
@@ -120,6 +121,31 @@ def choice_places(
         return ()
 
 
+def open_values(
+    text: str, parsed: ParsedDocument, compiled: CompiledSchema
+) -> dict[Pointer, JsonValue]:
+    """Return the texts and numbers of an answer that are of no closed set, by the user's pointers.
+
+    Args:
+        text: The answer as it came.
+        parsed: The document in it, in the form that was sent.
+        compiled: The schema that the answer is to.
+    """
+    try:
+        found = find(text.encode("utf-8", "surrogatepass"), parsed, _plan(compiled))
+    except RecursionError:
+        return {}
+    return {value.pointer: value.value for value in found.values if _is_open(value)}
+
+
+def _is_open(found: ValueFound) -> bool:
+    value = found.value
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return False
+    option = found.spot.option_of(value)
+    return option is None or not found.spot.options[option].texts
+
+
 def _plan(compiled: CompiledSchema) -> Plan:
     plan = compiled.prepared.get("confidence")
     if plan is None:
@@ -156,6 +182,9 @@ class _Scoring:
         pointer = found.pointer
         options = found.spot.options
         option = found.spot.option_of(found.value)
+        if option is None and found.spot.is_in_words(found.value):
+            self._leaves[pointer] = unavailable(_IN_WORDS)
+            return
         if option is None or not options[option].texts:
             self._leaves[pointer] = self._open_leaf(found)
             self._kind_of(found, option)

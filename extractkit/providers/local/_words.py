@@ -1,7 +1,7 @@
 """Which texts are tokens of a model, read from its file alone.
 
-Neighbours: `Local` is asked before a model is loaded; `_gguf` reads the head of the file, which
-takes a fifteenth of a second for a vocabulary of 49,000 words. What was found is kept.
+Neighbours: `Local` is asked before a model is loaded; `_gguf` reads the head of the file and no
+weights. What was found is kept.
 """
 
 from __future__ import annotations
