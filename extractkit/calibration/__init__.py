@@ -4,7 +4,7 @@
                  ChoiceScaling
     figures      expected_calibration_error, brier_score, log_loss, auc, wilson_interval,
                  accuracy_coverage_curve
-    abstention   AbstentionPolicy
+    abstention   AbstentionPolicy, least_confidence
     plots        diagrams of reliability and of accuracy against coverage
 
 All of it takes pairs: a confidence in [0, 1], and whether the answer was right; ChoiceScaling the
@@ -15,6 +15,7 @@ and fits nothing on what it reports on.
 
 from extractkit.calibration._abstention import AbstentionPolicy, Decision, Outcome
 from extractkit.calibration._choices import ChoiceScaling
+from extractkit.calibration._deciding import least_confidence
 from extractkit.calibration._fields import FieldCalibration, field_of
 from extractkit.calibration._figures import (
     Bin,
@@ -50,6 +51,7 @@ __all__ = [
     "brier_score",
     "expected_calibration_error",
     "field_of",
+    "least_confidence",
     "log_loss",
     "wilson_interval",
 ]

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
-from extractkit.calibration._fields import FieldCalibration, field_of
+from extractkit.calibration._deciding import calibrated, deciding
+from extractkit.calibration._fields import FieldCalibration
 from extractkit.calibration._figures import wilson_interval
 from extractkit.calibration._maps import Calibration
 from extractkit.calibration._pairs import Pairs, checked_pairs, require_share
@@ -30,9 +31,6 @@ from extractkit.paths import Pointer
 from extractkit.results import Confidence, ExtractionResult, Status
 
 __all__ = ["AbstentionPolicy", "Decision", "Outcome"]
-
-_NO_CHOICE: Final = ("nothing was to choose", "forced")
-"""How the reasons begin of leaves without a number that are none of the model's answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,8 +135,9 @@ class AbstentionPolicy:
         With probability `confidence_level` over the choice of the pairs, the accuracy of what
         the policy keeps of further answers of the same kind is at least `target_accuracy`,
         whatever the distribution; with few pairs it keeps nothing. The pairs must be drawn like
-        the answers to come, and must not have been used to fit the calibration of the
-        confidences.
+        the answers to come, one by one, and must not have been used to fit the calibration of
+        the confidences. Where several leaves of a result decide, a pair is the whole result:
+        `least_confidence` of it, and whether all of these leaves are right.
 
         Args:
             confidences: Probabilities, as `apply` will see them: calibrated or not.
@@ -196,10 +195,8 @@ class AbstentionPolicy:
         """
         kept: list[Pointer] = []
         abstained: dict[Pointer, str] = {}
-        for pointer, confidence in self._deciding(result).items():
-            reason = (
-                _NO_LEAF if confidence is None else self._doubt(pointer, confidence, calibration)
-            )
+        for pointer, confidence in deciding(result, self.fields).items():
+            reason = self._doubt(pointer, confidence, calibration)
             if reason:
                 abstained[pointer] = reason
             else:
@@ -208,33 +205,17 @@ class AbstentionPolicy:
             kept=tuple(kept), abstained=abstained, reason=self._why(result, kept, abstained)
         )
 
-    def _deciding(self, result: ExtractionResult[Any]) -> dict[Pointer, Confidence | None]:
-        """Return the leaves that decide; None for a field that stands nowhere."""
-        if not self.fields:
-            return {at: found for at, found in result.confidence.items() if _is_answer(found)}
-        deciding: dict[Pointer, Confidence | None] = {}
-        missing = dict.fromkeys(self.fields)
-        for pointer, found in _places(result).items():
-            place = field_of(pointer)
-            for name in self.fields:
-                if name == place or name.startswith(f"{place}/"):
-                    deciding[pointer] = found
-                    missing.pop(name, None)
-        return {**deciding, **missing}
-
     def _doubt(
         self,
         pointer: Pointer,
-        confidence: Confidence,
+        confidence: Confidence | None,
         calibration: Calibration | FieldCalibration | None,
     ) -> str:
-        probability = confidence.probability
+        if confidence is None:
+            return "this result has no such leaf"
+        probability = calibrated(pointer, confidence, calibration)
         if probability is None:
             return f"no confidence: {confidence.reason}"
-        if isinstance(calibration, FieldCalibration):
-            probability = calibration.apply(pointer, probability)
-        elif calibration is not None:
-            probability = calibration.apply(probability)
         if self.keeps(probability):
             return ""
         limit = self.reason if self.threshold is None else f"below {self.threshold:.4g}"
@@ -308,28 +289,3 @@ def _names(fields: Sequence[str]) -> tuple[str, ...]:
 
 def _digest(pairs: Pairs) -> str:
     return hashlib.sha256(repr(sorted(pairs)).encode()).hexdigest()[:16]
-
-
-_NO_LEAF: Final = "this result has no such leaf"
-
-
-def _is_answer(confidence: Confidence) -> bool:
-    """Whether a leaf decides where no fields are named.
-
-    A closed set without a number is one that may be wrong, and is not told from a text without
-    one: both count.
-    """
-    if confidence.kind == "unavailable":
-        return not confidence.reason.startswith(_NO_CHOICE)
-    return confidence.kind != "sequence"
-
-
-def _places(result: ExtractionResult[Any]) -> dict[Pointer, Confidence]:
-    """Return all leaves, and the places at which nothing stands."""
-    leaves = result.confidence
-    absent = {
-        pointer: found
-        for pointer, found in result.presence.items()
-        if pointer not in leaves and not any(leaf.startswith(f"{pointer}/") for leaf in leaves)
-    }
-    return {**leaves, **absent}

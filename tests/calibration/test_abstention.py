@@ -14,7 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractkit import Confidence, ExtractionResult, Status
-from extractkit.calibration import AbstentionPolicy, FieldCalibration, TemperatureScaling
+from extractkit.calibration import (
+    AbstentionPolicy,
+    FieldCalibration,
+    TemperatureScaling,
+    least_confidence,
+)
 from extractkit.calibration._binomial import least_count, upper_tail
 from extractkit.errors import UsageError
 from tests.acceptance.abstention import LEVEL, is_given_out_wrongly, row_of
@@ -296,6 +301,34 @@ def test_confidences_go_through_the_map_of_their_field() -> None:
     found = policy_at(0.7).apply(result, calibration=maps)
     assert found.kept == ("/tone",)
     assert list(found.abstained) == ["/lines/3/tone"]
+
+
+def test_the_least_confidence_is_what_keeps_a_whole_result() -> None:
+    sure = Confidence(kind="choice", probability=0.95)
+    result = result_with({"/tone": CHOICE, "/mood": sure, "/size": TEXT})
+    assert least_confidence(result) == 0.8
+    assert least_confidence(result, fields=["/mood"]) == 0.95
+    assert least_confidence(result, fields=["/mood", "/size"]) == 0.3
+    hot = TemperatureScaling(temperature=4.0)
+    assert least_confidence(result, calibration=hot) == hot.apply(0.8)
+    for threshold in (0.7, 0.8, 0.9):
+        assert policy_at(threshold).apply(result).keep is policy_at(threshold).keeps(0.8)
+
+
+def test_a_result_that_no_policy_keeps_has_no_least_confidence() -> None:
+    result = result_with({"/tone": CHOICE, "/mood": NONE})
+    assert least_confidence(result) is None
+    assert least_confidence(result, fields=["/tone", "/tome"]) is None
+    assert least_confidence(result_with({})) is None
+    invalid = dataclasses.replace(result_with({"/tone": CHOICE}), status=Status.INVALID, value=None)
+    assert least_confidence(invalid) is None
+
+
+def test_a_key_of_a_map_may_be_a_number_and_be_meant() -> None:
+    result = result_with({"/years/2024/kind": CHOICE, "/years/2025/kind": NONE})
+    assert policy_at(0.7, "/years/2024/kind").apply(result).kept == ("/years/2024/kind",)
+    assert policy_at(0.7, "/years/2024/kind").apply(result).keep
+    assert not policy_at(0.7, "/years/*/kind").apply(result).keep
 
 
 def test_a_result_of_any_target_can_be_judged() -> None:

@@ -1,0 +1,96 @@
+"""Which leaves of a result decide whether it is kept, and what they are compared with.
+
+Neighbours: `_abstention` compares, `_fields` has maps by field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from extractkit.calibration._fields import FieldCalibration, field_of
+from extractkit.calibration._maps import Calibration
+from extractkit.paths import Pointer
+from extractkit.results import Confidence, ExtractionResult
+
+__all__ = ["calibrated", "deciding", "least_confidence"]
+
+_NO_CHOICE: Final = ("nothing was to choose", "forced")
+"""How the reasons begin of leaves without a number that are none of the model's answers."""
+
+
+def least_confidence(
+    result: ExtractionResult[Any],
+    *,
+    fields: Sequence[str] = (),
+    calibration: Calibration | FieldCalibration | None = None,
+) -> float | None:
+    """Return the least confidence of the leaves that decide: what keeps or stops a whole result.
+
+    None where there is no value, no leaf decides, or one of them has no number: no policy keeps
+    such a result, and it is no pair to fit one on.
+
+    Args:
+        result: A result with confidences.
+        fields: As of the policy.
+        calibration: What confidences go through first.
+    """
+    numbers = [
+        None if found is None else calibrated(pointer, found, calibration)
+        for pointer, found in deciding(result, fields).items()
+    ]
+    known = [number for number in numbers if number is not None]
+    return min(known) if known and len(known) == len(numbers) and result.ok else None
+
+
+def deciding(
+    result: ExtractionResult[Any], fields: Sequence[str]
+) -> Mapping[Pointer, Confidence | None]:
+    """Return the leaves that decide; None for a field that stands nowhere."""
+    if not fields:
+        return {at: found for at, found in result.confidence.items() if _is_answer(found)}
+    leaves: dict[Pointer, Confidence | None] = {}
+    missing = dict.fromkeys(fields)
+    for pointer, found in _places(result).items():
+        places = (pointer, field_of(pointer))  # a key of a map may be a number and be meant
+        for name in fields:
+            if name in places or name.startswith(tuple(f"{place}/" for place in places)):
+                leaves[pointer] = found
+                missing.pop(name, None)
+    return {**leaves, **missing}
+
+
+def calibrated(
+    pointer: Pointer,
+    confidence: Confidence,
+    calibration: Calibration | FieldCalibration | None,
+) -> float | None:
+    """Return the probability that a policy sees; None where there is none."""
+    probability = confidence.probability
+    if probability is None or calibration is None:
+        return probability
+    if isinstance(calibration, FieldCalibration):
+        return calibration.apply(pointer, probability)
+    return calibration.apply(probability)
+
+
+def _is_answer(confidence: Confidence) -> bool:
+    """Whether a leaf decides where no fields are named.
+
+    A closed set without a number is one that may be wrong, and is not told from a text without
+    one: both count.
+    """
+    if confidence.kind == "unavailable":
+        return not confidence.reason.startswith(_NO_CHOICE)
+    return confidence.kind != "sequence"
+
+
+def _places(result: ExtractionResult[Any]) -> dict[Pointer, Confidence]:
+    """Return all leaves, and the places at which nothing stands."""
+    leaves = result.confidence
+    absent = {
+        pointer: found
+        for pointer, found in result.presence.items()
+        if pointer not in leaves and not any(leaf.startswith(f"{pointer}/") for leaf in leaves)
+    }
+    return {**leaves, **absent}
