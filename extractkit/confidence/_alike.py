@@ -75,17 +75,23 @@ class Places:
             node: What speaks of it; None where nothing does.
         """
         found: dict[Pointer, Leaf] = {}
-        pending: list[tuple[Pointer, Node | None, JsonValue]] = [("", node, value)]
+        pending: list[tuple[Pointer, Node | None, JsonValue, bool]] = [("", node, value, True)]
         while pending:
-            pointer, spoken, part = pending.pop()
-            if not (part and (is_object(part) or is_array(part))):
+            pointer, spoken, part, is_given = pending.pop()
+            if not (is_object(part) or (part and is_array(part))):
                 found[pointer] = self.leaf(part, spoken)
                 continue
             inner = self.settled(spoken, part)
-            for key, default in self._left_out(inner, part):
-                found[join(pointer, key)] = default
+            if not part:
+                found[pointer] = self.leaf(part, inner)
+            if is_given:  # a default may have defaults of its own, without end
+                pending.extend(
+                    (join(pointer, prop.name), prop.node, default, False)
+                    for prop, default in self._defaults(inner)
+                    if prop.name not in part
+                )
             pending.extend(
-                (join(pointer, key), below(inner, key), each)
+                (join(pointer, key), below(inner, key), each, is_given)
                 for key, each in reversed([*parts_of(part)])
             )
         return found
@@ -115,11 +121,6 @@ class Places:
         if self._has_defaults and not (node.extra_stated or node.patterns):
             return frozenset()  # a type drops what it does not know
         return frozenset(value) - {prop.name for prop in node.properties}
-
-    def _left_out(self, node: Node | None, value: JsonValue) -> Iterator[tuple[str, Leaf]]:
-        for prop, default in self._defaults(node):
-            if prop.name not in value and not (default and isinstance(default, dict | list)):
-                yield prop.name, self.leaf(default, prop.node)
 
     def _defaults(self, node: Node | None) -> Iterator[tuple[Property, JsonValue]]:
         if self._has_defaults and isinstance(node, ObjectNode):

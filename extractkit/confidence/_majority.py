@@ -7,11 +7,12 @@ Structure is voted on before what it holds, and only those who share it vote on 
 
 * a key that is declared may be there or not, each by itself; the keys of a map are one whole;
 * of a union, the branch (a tag is never mixed with the fields of another one);
-* of a list, the length; then each position. Within an element only those vote that have more than
-  half of its leaves in common with the one that most support, so that two things that stand at
-  the same position in two lists are never mixed into one that nobody named. Where a list then
-  holds an element more often than any of the lists does, the list that agrees most with the
-  others is taken whole instead.
+* of a list, the length; then each position. What comes of a vote on an element is one thing to
+  those that have more than half of its leaves in common with it, and only these vote on it then;
+  where there are none, the element that is most like the others is taken whole. So two things
+  that stand at the same position in two lists are not mixed into one that nobody named. Where a
+  list then holds an element more often than any of the lists does, the list that is most like the
+  others is taken whole.
 
 Ties go to the earliest document.
 """
@@ -98,11 +99,11 @@ class _Vote:
         for value in values:
             shapes.setdefault(self._shape(node, outer, key, value), []).append(value)
         group = max(shapes.values(), key=len)
-        first = group[0]
-        if first is not MISSING and is_object(first):
-            return self._object(self._places.settled(node, first), group)
-        if first is not MISSING and is_array(first):
-            return self._list(self._places.settled(node, first), group)
+        filled = next((value for value in group if value is not MISSING and value), None)
+        if is_object(filled) or is_array(filled):
+            settled, default = self._places.settled(node, filled), self._places.default(outer, key)
+            held = [default if value is MISSING else value for value in group]
+            return self._object(settled, held) if is_object(filled) else self._list(settled, held)
         labels = ["" if value is MISSING else repr(value) for value in group]
         (best, _), *_ = Counter(labels).most_common(1)
         return group[labels.index(best)]
@@ -134,32 +135,35 @@ class _Vote:
         for position in range(len(group[0])):
             held = [value[position] for value in group]
             spoken = below(node, position)
-            if position >= fixed:
-                held = self._of_one_thing(spoken, held)
-            found.append(self.of(spoken, None, "", held))
+            is_fixed = position < fixed
+            found.append(self.of(spoken, None, "", held) if is_fixed else self._item(spoken, held))
         if self._repeats_more(node, found[fixed:], [value[fixed:] for value in group], fixed):
-            whole: list[JsonValue] = group[self._supported(node, group)[0]]
+            whole: list[JsonValue] = self._supported(node, group)
             return whole
         return found
 
-    def _of_one_thing(self, node: Node | None, items: list[JsonValue]) -> list[JsonValue]:
-        """Return the items that are the same thing as the one that most support."""
-        best, leaves = self._supported(node, items)
-        reference = leaves[best]
-        return [
-            item
-            for item, mine in zip(items, leaves, strict=True)
-            if 2 * _common(reference, mine)[0] > max(len(reference), len(mine))
-        ]
+    def _item(self, node: Node | None, items: list[JsonValue]) -> JsonValue:
+        """Return what most of `items` are, where that is one thing to several of them."""
+        made = self.of(node, None, "", items)
+        near = [item for item in items if self._is_one_thing(node, made, item)]
+        if near:
+            made = self.of(node, None, "", near)
+        if any(self._is_one_thing(node, made, item) for item in near):
+            return made
+        return self._supported(node, items)
 
-    def _supported(self, node: Node | None, values: list[JsonValue]) -> tuple[int, list[_Leaves]]:
-        """Return which value has the leaves that most others hold, too, and the leaves of all."""
+    def _is_one_thing(self, node: Node | None, one: JsonValue, other: JsonValue) -> bool:
+        mine, theirs = self._places.leaves(one, node), self._places.leaves(other, node)
+        return 2 * _common(mine, theirs)[0] > max(len(mine), len(theirs))
+
+    def _supported(self, node: Node | None, values: list[JsonValue]) -> JsonValue:
+        """Return the value whose leaves most of the others hold, too."""
         leaves: list[_Leaves] = [self._places.leaves(value, node) for value in values]
         support = Counter((at, leaf.key) for each in leaves for at, leaf in each.items())
         scores = [
             sum(support[at, leaf.key] for at, leaf in each.items()) / len(each) for each in leaves
         ]
-        return scores.index(max(scores)), leaves
+        return values[scores.index(max(scores))]
 
     def _repeats_more(
         self,
