@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias
 
-from extractkit.errors import UsageError
+from extractkit.errors import UnsupportedError, UsageError
 from extractkit.paths import Pointer
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "TokenAlternative",
     "TokenLogprob",
     "Usage",
+    "require_beam",
     "require_number",
     "sampling_given",
 ]
@@ -125,6 +126,7 @@ PENALTIES: Final = ("frequency_penalty", "presence_penalty", "repetition_penalty
 PENALTY_REASON: Final = "a penalty forbids repeated keys, which JSON needs"
 """Why penalties and structure do not go together, for the messages that say so."""
 
+_IN_NO_BEAM: Final = ("temperature", "top_k", "top_p", "min_p", *PENALTIES)
 _SAMPLING_RANGES = (
     # name, lowest, highest, whole numbers only
     ("temperature", 0, None, False),
@@ -137,6 +139,25 @@ _SAMPLING_RANGES = (
     ("frequency_penalty", -2, 2, False),
     ("max_output_tokens", 1, None, True),
 )
+
+
+def require_beam(beam: int, sampling: Sampling) -> None:
+    """Return if it is left to a beam which answer is taken.
+
+    Args:
+        beam: Its width; with 1 there is none.
+        sampling: How tokens are chosen; a temperature of 0 leaves it to the beam.
+
+    Raises:
+        UnsupportedError: If `sampling` says otherwise.
+    """
+    given = sampling_given(sampling)
+    odd = [f"{name}={given[name]!r}" for name in _IN_NO_BEAM if given.get(name)]
+    if beam > 1 and odd:
+        raise UnsupportedError(
+            f"Sampling({', '.join(odd)}) with beam={beam}: a beam draws nothing and compares "
+            "answers by the model's own probabilities; leave out one of the two"
+        )
 
 
 def require_number(

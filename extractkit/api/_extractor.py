@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Sequence
 from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, overload
@@ -129,7 +128,7 @@ class Extractor(Generic[T]):
             samples=samples,
             timeout_s=timeout_s,
         )
-        _refuse_unbuilt(self._question, cache=cache)
+        _refuse_unbuilt(cache=cache)
         require_options(self._question.grounding)
         self._observers = _callables("observers", _several("observers", observers))
         self._price = price
@@ -311,25 +310,9 @@ def _callables(name: str, given: tuple[_V, ...]) -> tuple[_V, ...]:
     return given
 
 
-def _refuse_unbuilt(question: Question[Any], **given: object) -> None:
+def _refuse_unbuilt(**given: object) -> None:
     """Refuse what a later version will do, so that nobody believes it was done."""
-    defaults: dict[str, object] = {"cache": None}
-    asked = [name for name, value in given.items() if value != defaults[name]]
-    asked += [
-        f"Decoding({item.name}=...)"
-        for item in dataclasses.fields(Decoding)
-        if item.name
-        not in (
-            "aligned",
-            "combine",
-            "confidence",
-            "exact_choices",
-            "label_codes",
-            "repair",
-            "two_step",
-        )
-        and getattr(question.decoding, item.name) != item.default
-    ]
+    asked = [name for name, value in given.items() if value is not None]
     if asked:
         raise UnsupportedError(
             f"{', '.join(asked)}: this version does not do that yet; leave it out"

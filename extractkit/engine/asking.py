@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from extractkit import prompts
+from extractkit.engine.choosing import for_reasoning
 from extractkit.engine.conclusion import Price
 from extractkit.engine.judge import Judged
 from extractkit.engine.kept import put
@@ -218,7 +219,7 @@ class Asking(Generic[T]):
             index: Which of several answers it is for.
         """
         asked = prompts.reasoning(seeded(self._setup.request, index))
-        answer = yield from self._answer(asked)
+        answer = yield from self._answer(for_reasoning(asked, self._question))
         response = answer.response
         if response.refusal or response.stop in _ENDED:
             return answer

@@ -13,10 +13,11 @@ from operator import add
 from typing import Any, Final, TypeAlias, TypeVar
 
 from extractkit import prompts
+from extractkit.engine.choosing import chosen_by
 from extractkit.engine.judge import Judged
 from extractkit.engine.setup import Setup
 from extractkit.engine.sureness import Exact, holes_in, sure_of
-from extractkit.messages import ModelResponse, StopReason, Usage, sampling_given
+from extractkit.messages import ModelResponse, StopReason, Usage
 from extractkit.observe import priced
 from extractkit.paths import Pointer
 from extractkit.results import (
@@ -160,7 +161,7 @@ def _provenance(
         dialect=setup.compiled.dialect,
         fingerprint=setup.compiled.fingerprint,
         prompt=prompts.VERSION,
-        parameters=sampling_given(setup.request.sampling),
+        parameters=chosen_by(setup.request, setup.question),
         versions=_versions(),
         details={} if response is None else {**response.details, **details},
     )

@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 import pydantic_core
 
 from extractkit import checks, prompts, strategies
+from extractkit.engine.choosing import for_answers, require_choosing
 from extractkit.engine.coding import notes_on_codes, with_codes
 from extractkit.engine.question import Question, require_text
 from extractkit.engine.several import require_weights, sampled
@@ -55,6 +56,7 @@ def prepare(question: Question[T], capabilities: Capabilities) -> Setup[T]:
         UnsupportedError: If the provider cannot do what was wished.
     """
     require_text(question.text)
+    require_choosing(question, capabilities)
     expressed = _express(question, capabilities)
     plan = dataclasses.replace(
         strategies.choose(expressed, capabilities, question.strategy),
@@ -78,7 +80,7 @@ def prepare(question: Question[T], capabilities: Capabilities) -> Setup[T]:
         examples=[
             _example(compiled, position, item) for position, item in enumerate(question.examples)
         ],
-        sampling=_sampling(question.sampling, capabilities, question.samples),
+        sampling=_sampling(for_answers(question.sampling), capabilities, question.samples),
         top_logprobs=_top_logprobs(question.decoding, capabilities),
     )
     return Setup(
@@ -86,7 +88,7 @@ def prepare(question: Question[T], capabilities: Capabilities) -> Setup[T]:
         plan=plan,
         compiled=compiled,
         bounded=None if grammar is None else grammar.bounded,
-        request=request,
+        request=dataclasses.replace(request, beam=question.decoding.beam),
         hopeless=() if grammar is None else tuple(map(_nothing_for, grammar.unfilled)),
         notes=notes_on_codes(question, plan.dialect, capabilities),
     )

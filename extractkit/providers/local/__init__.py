@@ -24,6 +24,7 @@ from extractkit.messages import (
     Capabilities,
     ModelRequest,
     ModelResponse,
+    require_beam,
     sampling_given,
 )
 from extractkit.providers.local._limits import WIDEST_BEAM
@@ -307,22 +308,8 @@ def _refuse_unsupported(request: ModelRequest) -> None:
             f"{', '.join(penalties)} with a constraint: {PENALTY_REASON}; leave it out, or ask for "
             "free text"
         )
-    if request.beam > 1:
-        _refuse_in_a_beam(request, given)
-
-
-_IN_NO_BEAM = ("temperature", "top_k", "top_p", "min_p", *PENALTIES)
-
-
-def _refuse_in_a_beam(request: ModelRequest, given: dict[str, Any]) -> None:
-    """Raise UnsupportedError if the beam is too wide, or is to choose in another way, too."""
     if request.beam > WIDEST_BEAM:
         raise UnsupportedError(
             f"beam={request.beam}: local models follow at most {WIDEST_BEAM} beginnings at once"
         )
-    odd = [f"{name}={given[name]!r}" for name in _IN_NO_BEAM if given.get(name)]
-    if odd:
-        raise UnsupportedError(
-            f"Sampling({', '.join(odd)}) with beam={request.beam}: a beam draws nothing and "
-            "compares answers by the model's own probabilities; leave out one of the two"
-        )
+    require_beam(request.beam, request.sampling)
