@@ -15,9 +15,10 @@ from extractkit.api._cascaded import CascadeResult, CascadeStage
 from extractkit.api._extractor import Extractor
 from extractkit.calibration import AbstentionPolicy, Calibration, FieldCalibration
 from extractkit.errors import (
-    DeadlineExceededError,
     ExtractkitError,
-    ProviderError,
+    MissingDependencyError,
+    SchemaError,
+    UnsupportedError,
     UsageError,
 )
 from extractkit.messages import Usage
@@ -57,10 +58,12 @@ class Cascade(Generic[T]):
             stage's answer is kept where there is a value.
         calibration: What confidences go through before the policy; one for each policy, or a list
             of as many (None for none).
-        on_error: What happens where a model cannot be asked. "raise": the error is raised, and
-            what came before is in its `earlier`. "next": the next model is asked; where none is
-            left, the last answer is given out, not kept; where there is no answer at all, the
-            last error is raised.
+        on_error: What happens where a model cannot be asked: it is not reached, its time ends, or
+            the text does not fit it. "raise": the error is raised, and what came before is in its
+            `earlier`. "next": the next model is asked; where none is left, the last answer is
+            given out, not kept; where there is no answer at all, the last error is raised. What
+            is wrong for every text (SchemaError, UnsupportedError, MissingDependencyError) is
+            raised in any case.
 
     Raises:
         UsageError: If an argument is not as described.
@@ -163,8 +166,14 @@ class Cascade(Generic[T]):
     def _require_way_on(self, stages: list[CascadeStage[T]], error: ExtractkitError) -> None:
         """Return if a model that could not be asked is to be passed over, else raise."""
         is_answered = any(stage.result is not None for stage in stages)
-        is_asked_for = self._goes_on and isinstance(error, ProviderError | DeadlineExceededError)
-        if is_asked_for and (is_answered or len(stages) < len(self._extractors)):
+        is_for_every_text = isinstance(
+            error, SchemaError | UnsupportedError | MissingDependencyError
+        )
+        if (
+            self._goes_on
+            and not is_for_every_text
+            and (is_answered or len(stages) < len(self._extractors))
+        ):
             return
         if is_answered:
             error.earlier = CascadeResult(stages=tuple(stages))

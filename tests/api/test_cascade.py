@@ -19,8 +19,12 @@ from extractkit.errors import (
     AbstainedError,
     ConnectError,
     DeadlineExceededError,
+    ExtractkitError,
+    MissingDependencyError,
     RefusedError,
+    SchemaError,
     ServerError,
+    UnsupportedError,
     UsageError,
 )
 from extractkit.messages import ModelResponse, StopReason, Usage
@@ -219,12 +223,39 @@ def test_a_stage_whose_time_ended_is_passed_over_too() -> None:
     assert found.unwrap().tone == "bad"
 
 
-def test_a_mistake_of_the_caller_is_never_passed_over_and_loses_nothing() -> None:
-    with pytest.raises(UsageError, match="closed") as caught:
-        cascade(sure("good", 0.6), UsageError("closed"), on_error="next").extract(TEXT)
+def test_a_text_that_does_not_fit_one_model_goes_to_the_next() -> None:
+    """The local model says so with a UsageError, before anything is asked."""
+    too_long = UsageError("the prompt has 9000 tokens, and the context 8192")
+    found = cascade(too_long, sure("bad", 0.9), on_error="next").extract(TEXT)
+    assert found.stages[0].reason.startswith("could not be asked: UsageError: the prompt has 9000")
+    assert found.unwrap().tone == "bad"
+    with pytest.raises(UsageError, match="9000"):
+        cascade(too_long, sure("bad", 0.9)).extract(TEXT)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        UnsupportedError("no such option"),
+        SchemaError("cannot be expressed"),
+        MissingDependencyError("not installed"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_what_is_wrong_for_every_text_is_never_passed_over_and_loses_nothing(
+    error: ExtractkitError,
+) -> None:
+    with pytest.raises(type(error)) as caught:
+        cascade(sure("good", 0.6), error, on_error="next").extract(TEXT)
     assert caught.value.earlier.result.value == Tone(tone="good")
-    with pytest.raises(UsageError):
-        cascade(sure("good", 0.9), sure("bad", 0.9)).extract(7)  # type: ignore[arg-type]  # so
+    with pytest.raises(type(error)):
+        cascade(error, sure("good", 0.9), on_error="next").extract(TEXT)
+
+
+def test_a_text_that_no_model_can_take_is_the_callers_mistake() -> None:
+    for on_error in ("raise", "next"):
+        with pytest.raises(UsageError):
+            cascade(sure("good", 0.9), sure("bad", 0.9), on_error=on_error).extract(7)  # type: ignore[arg-type]  # so
 
 
 # --- what is refused -----------------------------------------------------------------------------
