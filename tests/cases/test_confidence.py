@@ -5,6 +5,8 @@ Cases 029, 031, 032 and 033, on the tokens that they give.
 
 from __future__ import annotations
 
+import codecs
+import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -12,11 +14,14 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel
 
-from extractkit import compile_schema
+from extractkit import Status, Validity, compile_schema, extract
 from extractkit.confidence import Scores, align, score, sequence_probability
-from extractkit.messages import TokenAlternative, TokenLogprob
+from extractkit.messages import ModelResponse, StopReason, TokenAlternative, TokenLogprob
 from extractkit.parsing import parse_json
+from extractkit.providers._sse import EventDecoder
+from extractkit.providers.openai_chat import WIRE
 from extractkit.results import Confidence
+from extractkit.testing import FakeProvider
 
 
 def tokens_of(
@@ -92,6 +97,30 @@ def test_029_the_same_value_in_escapes_has_the_tokens_of_the_escapes() -> None:
     assert "6 tokens" in found["/city"].reason
     assert found["/k"].probability == pytest.approx(math.exp(-0.5))
     assert found["/n"].probability == pytest.approx(math.exp(-0.05))
+
+
+def chunk_of(token: TokenLogprob, written: str) -> bytes:
+    entry = {"token": "?", "bytes": list(token.token), "logprob": token.logprob, "top_logprobs": []}
+    choice = {"index": 0, "delta": {"content": written}, "logprobs": {"content": [entry]}}
+    return b"data: " + json.dumps({"model": "m", "choices": [choice]}).encode() + b"\n\n"
+
+
+def test_029_tokens_that_arrive_one_by_one_say_the_same() -> None:
+    tokens = tokens_of(PIECES_029, LOGPROBS_029)
+    characters = codecs.getincrementaldecoder("utf-8")()
+    chunks = [chunk_of(token, characters.decode(token.token)) for token in tokens]
+    end = {"model": "m", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+    chunks += [b"data: " + json.dumps(end).encode() + b"\n\n", b"data: [DONE]\n\n"]
+    events, decoder = EventDecoder(), WIRE.decoder()
+    for chunk in chunks:
+        for event in events.feed(chunk):
+            decoder.feed(event)
+    response = decoder.close()
+    assert response.text == CONTENT_029
+    leaves = ("/city", "/k", "/n")
+    assert scores(Place, CONTENT_029, response.tokens, *leaves) == scores(
+        Place, CONTENT_029, tokens, *leaves
+    )
 
 
 # --- 031: tokens across the edges of values ------------------------------------------------------
@@ -242,3 +271,16 @@ def test_033_an_answer_without_log_probabilities_has_the_reason() -> None:
 def test_033_a_chosen_token_outside_of_the_list_has_its_own_number() -> None:
     found = choice(Verdict, ["yes"], [-1.0], {0: [("Yes", -0.5)]})
     assert found.probability == pytest.approx(0.3679, abs=5e-5)
+
+
+@pytest.mark.parametrize("logprob", [-0.2, -9999.0, 0.09, None])
+def test_033_the_extraction_is_what_it_is_whatever_the_numbers_are(logprob: float | None) -> None:
+    text = '{"ans":"yes"}'
+    tokens = () if logprob is None else tokens_of(['{"ans":"', "yes", '"}'], [0, logprob, 0])
+    reply = ModelResponse(text=text, stop=StopReason.STOP, tokens=tuple(tokens))
+    result = extract(Verdict, "Well, yes.", model=FakeProvider([reply]))
+    assert (result.unwrap().ans, result.status) == ("yes", Status.OK)
+    assert result.validity >= Validity.CONSISTENT
+    found = result.confidence["/ans"]
+    assert (found.probability is None) is (logprob != -0.2)
+    assert found.probability is not None or found.reason
