@@ -14,12 +14,16 @@ The score of an answer is its log-probability divided by (number of choices) ** 
 
 In every round each beginning that is followed makes one choice more, so that all have made the
 same number and are compared by the sum. The best of all continuations are kept, as many as the
-width less the answers that are whole; those that end are put aside. It is over when as many
-answers are whole as the beam is wide, or nothing is left to follow: with a width of 1 that is
-greedy decoding, and with one of at least the number of all token sequences that the mask admits,
-the best of them is found. What the limit cuts takes no place, and is the answer only where none is
-whole. Of equals the one that was found first wins: an earlier round, a better beginning, a lower
-id. Two token sequences with the same text are two answers.
+width less the answers that are whole; the one that greedy decoding would take is always among
+them. Those that end are put aside. It is over when as many answers are whole as the beam is wide,
+or nothing is left to follow. What the limit cuts takes no place, and is the answer only where none
+is whole. Of equals the one that was found first wins: an earlier round, a better beginning, a
+lower id. Two token sequences with the same text are two answers. So these hold:
+
+* a width of 1 is greedy decoding, token for token;
+* where greedy decoding has a whole answer, that of a beam has no lower score;
+* with a width of at least the number of all token sequences that the mask admits, the best of them
+  is found.
 
 Each beginning is evaluated by itself, one after the other, with the same calls that greedy
 decoding makes for it, so that its numbers are the same; a beam of k costs up to k times as much.
@@ -123,6 +127,7 @@ class _Beginning:
         branch: Where the engine keeps what it has evaluated of it; None for nothing.
         log_probability: Sum over the choices.
         choices: How many there were.
+        greedy: Whether greedy decoding would have taken the same tokens.
         legal: Tokens that may come next; None for all.
     """
 
@@ -130,6 +135,7 @@ class _Beginning:
     branch: int | None = None
     log_probability: float = 0.0
     choices: int = 0
+    greedy: bool = False
     legal: Legal | None = None
 
     @property
@@ -153,9 +159,20 @@ class _Seen:
     scores: Logits
     mass: float
 
-    def log_probability(self, place: int) -> float:
-        """Return that of the whole, with the token at `place`, as it is recorded."""
-        return self.beginning.log_probability + min(0.0, float(self.scores[place]) - self.mass)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Option:
+    """One token more, at `place` of what was seen."""
+
+    seen: _Seen
+    place: int
+    greedy: bool
+
+    @property
+    def log_probability(self) -> float:
+        """That of the whole, with the token as it is recorded."""
+        own = min(0.0, float(self.seen.scores[self.place]) - self.seen.mass)
+        return self.seen.beginning.log_probability + own
 
 
 class _Search:
@@ -189,7 +206,7 @@ class _Search:
 
     def best(self, answer: Growing) -> _Beginning:
         """Return the best answer that begins as `answer` does."""
-        followed = self._settled([_Beginning(answer=answer)])
+        followed = self._settled([_Beginning(answer=answer, greedy=True)])
         while followed:
             followed = self._settled(self._grown(followed))
         return max(self.finished or self.cut, key=lambda beginning: beginning.score)
@@ -221,12 +238,14 @@ class _Search:
         places = self._width - len(self.finished)
         seen = [self._seen(beginning) for beginning in followed]
         options = [
-            (of.log_probability(place), of, place)
+            _Option(seen=of, place=place, greedy=of.beginning.greedy and not rank)
             for of in seen
-            for place in best_places(of.scores, places)
+            for rank, place in enumerate(best_places(of.scores, places))
         ]
-        options.sort(key=lambda option: -option[0])  # stable: of equals the first
-        grown = [self._continued(of, place, sum_) for sum_, of, place in options[:places]]
+        options.sort(key=lambda option: -option.log_probability)  # stable: of equals the first
+        kept = options[:places]
+        kept[-1] = next((option for option in options[places:] if option.greedy), kept[-1])
+        grown = [self._continued(option) for option in kept]
         for beginning in followed:
             self.branches.leave(beginning.branch)
         return grown
@@ -254,7 +273,8 @@ class _Search:
         self.passes += 1
         return logits
 
-    def _continued(self, seen: _Seen, place: int, log_probability: float) -> _Beginning:
+    def _continued(self, option: _Option) -> _Beginning:
+        seen, place = option.seen, option.place
         before = seen.beginning
         answer = before.answer.fork()
         token = place if before.legal is None else int(before.legal[place])
@@ -266,8 +286,9 @@ class _Search:
         return _Beginning(
             answer=answer,
             branch=self.branches.shared(before.branch),
-            log_probability=log_probability,
+            log_probability=option.log_probability,
             choices=before.choices + 1,
+            greedy=option.greedy,
         )
 
 

@@ -180,6 +180,29 @@ class TestWhatIsFound:
         assert one.forward_passes == other.forward_passes
         assert one.forced_tokens == other.forced_tokens
 
+    @settings(max_examples=60, deadline=None)
+    @given(
+        seed=st.integers(0, 2**32),
+        spread=st.sampled_from((0.3, 2.0, 9.0)),
+        schema=st.sampled_from((TREES, {"type": "string", "maxLength": 3}, {"type": "integer"})),
+        width=st.integers(1, 6),
+    )
+    def test_no_answer_has_a_lower_score_than_that_of_greedy_decoding(
+        self,
+        compiler: GrammarCompiler,
+        seed: int,
+        spread: float,
+        schema: dict[str, Any],
+        width: int,
+    ) -> None:
+        mask = compiler.mask(Constraint(schema=schema))
+        one = beam(Toy(seed, spread=spread), 1, mask=mask, limit=20)
+        mask.reset()
+        wide = beam(Toy(seed, spread=spread), width, mask=mask, limit=20)
+        if one.stop is StopReason.STOP:
+            assert wide.stop is StopReason.STOP
+            assert wide.beam["score"] >= one.beam["score"]
+
     def test_what_greedy_cannot_see_is_found(self, compiler: GrammarCompiler) -> None:
         """The well-known example: A leads at first, and BA is the most probable of all."""
         first = {"A": 0.50, "B": 0.40, "C": 0.10}
