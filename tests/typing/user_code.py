@@ -13,6 +13,8 @@ from pydantic import BaseModel
 
 from extractkit import (
     UNKNOWN,
+    Cascade,
+    CascadeResult,
     Confidence,
     ExtractionResult,
     Extractor,
@@ -30,6 +32,8 @@ from extractkit import (
     aextract,
     extract,
 )
+from extractkit.api import CascadeReport
+from extractkit.calibration import AbstentionPolicy, Decision, TemperatureScaling
 from extractkit.checks import CheckContext
 from extractkit.fields import UNKNOWN_AS_OBJECT
 from extractkit.messages import Provider
@@ -95,6 +99,19 @@ def configured(text: str) -> None:
     with Extractor(Invoice, require=Validity.GROUNDED, strategy="prompt") as extractor:
         assert_type(extractor, Extractor[Invoice])
         assert_type(extractor.extract(text).value, Invoice | None)
+
+
+def one_after_the_other(text: str, policy: AbstentionPolicy) -> None:
+    extractors = [Extractor(Invoice), Extractor(Invoice, model="openai:some-model")]
+    with Cascade(extractors, policy, calibration=TemperatureScaling(temperature=2.0)) as cascade:
+        assert_type(cascade, Cascade[Invoice])
+        found = cascade.extract(text)
+    assert_type(found, CascadeResult[Invoice])
+    assert_type(found.value, Invoice | None)
+    assert_type(found.unwrap(), Invoice)
+    assert_type(found.result, ExtractionResult[Invoice])
+    assert_type(policy.apply(found.result), Decision)
+    assert_type(CascadeReport.of([(found, True)]).coverage, float)
 
 
 async def in_a_loop(text: str) -> None:
