@@ -60,6 +60,25 @@ class Toy(ByteEngine):
         return random.normal(0.0, self.spread, len(PIECES)).astype(np.float32)
 
 
+class Written(Toy):
+    """A model whose probabilities are written down, by the letters that it has said."""
+
+    def __init__(
+        self, table: dict[str, dict[str, float]], otherwise: dict[str, float] | None = None
+    ) -> None:
+        super().__init__()
+        self.table = table
+        self.otherwise = otherwise or {}
+
+    def _logits(self) -> np.ndarray[Any, Any]:
+        said = b"".join(PIECES[token] for token in self._past).decode()
+        letters = said.rpartition("assistant\n")[2]
+        logits = np.full(len(PIECES), -30.0, np.float32)
+        for letter, probability in self.table.get(letters, self.otherwise).items():
+            logits[ids_of(letter)[0]] = math.log(probability)
+        return logits
+
+
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_tiny(tmp_path_factory.mktemp("tiny") / "tiny.gguf", "Q8_0")
@@ -205,26 +224,30 @@ class TestWhatIsFound:
 
     def test_what_greedy_cannot_see_is_found(self, compiler: GrammarCompiler) -> None:
         """The well-known example: A leads at first, and BA is the most probable of all."""
-        first = {"A": 0.50, "B": 0.40, "C": 0.10}
-        second = {
-            "A": {"A": 0.34, "B": 0.33, "C": 0.33},
-            "B": {"A": 0.90, "B": 0.05, "C": 0.05},
-            "C": {"A": 0.40, "B": 0.30, "C": 0.30},
-        }
-
-        class Written(Toy):
-            def _logits(self) -> np.ndarray[Any, Any]:
-                last = PIECES[self._past[-1]].decode()
-                logits = np.full(len(PIECES), -20.0, np.float32)
-                for letter, probability in second.get(last, first).items():
-                    logits[ids_of(letter)[0]] = math.log(probability)
-                return logits
-
+        engine = Written(
+            {
+                "": {"A": 0.50, "B": 0.40, "C": 0.10},
+                "A": {"A": 0.34, "B": 0.33, "C": 0.33},
+                "B": {"A": 0.90, "B": 0.05, "C": 0.05},
+                "C": {"A": 0.40, "B": 0.30, "C": 0.30},
+            }
+        )
         constraint = lark("start: /[ABC][ABC]/")
-        assert shown(greedy(Written(), mask=compiler.mask(constraint))) == "AA"
-        found = beam(Written(), 2, mask=compiler.mask(constraint))
+        assert shown(greedy(engine, mask=compiler.mask(constraint))) == "AA"
+        found = beam(engine, 2, mask=compiler.mask(constraint))
         assert shown(found) == "BA"
         assert found.beam["score"] == pytest.approx(math.log(0.36) / 2, abs=1e-5)
+
+    def test_what_greedy_decoding_sees_is_not_lost(self, compiler: GrammarCompiler) -> None:
+        """BC and BD are the two best after two letters, and AA is far ahead after three."""
+        even = dict.fromkeys("ABCD", 0.25)
+        engine = Written(
+            {"": {"A": 0.6, "B": 0.4}, "A": even, "B": {"C": 0.5, "D": 0.5}, "AA": {"D": 1.0}},
+            otherwise=even,
+        )
+        found = beam(engine, 2, mask=compiler.mask(lark("start: /[ABCD]{3}/")))
+        assert shown(found) == "AAD"
+        assert found.beam["score"] == pytest.approx(math.log(0.15) / 3, abs=1e-5)
 
     @settings(max_examples=30, deadline=None)
     @given(seed=st.integers(0, 2**32), width=st.integers(1, 6))
