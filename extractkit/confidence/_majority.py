@@ -144,17 +144,17 @@ class _Vote:
 
     def _item(self, node: Node | None, items: list[JsonValue]) -> JsonValue:
         """Return what most of `items` are, where that is one thing to several of them."""
-        made = self.of(node, None, "", items)
-        near = [item for item in items if self._is_one_thing(node, made, item)]
+        leaves = [self._places.leaves(item, node) for item in items]
+        usual = _usual(leaves)
+        near = [
+            item for item, mine in zip(items, leaves, strict=True) if _is_one_thing(usual, mine)
+        ]
         if near:
             made = self.of(node, None, "", near)
-        if any(self._is_one_thing(node, made, item) for item in near):
-            return made
+            mine = self._places.leaves(made, node)
+            if any(_is_one_thing(mine, self._places.leaves(item, node)) for item in near):
+                return made
         return self._supported(node, items)
-
-    def _is_one_thing(self, node: Node | None, one: JsonValue, other: JsonValue) -> bool:
-        mine, theirs = self._places.leaves(one, node), self._places.leaves(other, node)
-        return 2 * _common(mine, theirs)[0] > max(len(mine), len(theirs))
 
     def _supported(self, node: Node | None, values: list[JsonValue]) -> JsonValue:
         """Return the value whose leaves most of the others hold, too."""
@@ -183,3 +183,22 @@ class _Vote:
     def _identity(self, node: Node | None, value: JsonValue) -> Hashable:
         leaves = self._places.leaves(value, node)
         return frozenset((at, leaf.key) for at, leaf in leaves.items())
+
+
+def _usual(several: Sequence[_Leaves]) -> _Leaves:
+    """Return the leaf that comes most often at each place where most have one."""
+    found: dict[Pointer, Counter[Leaf]] = {}
+    for leaves in several:
+        for pointer, leaf in leaves.items():
+            found.setdefault(pointer, Counter())[leaf._replace(label="")] += 1
+    best = {pointer: counts.most_common(1)[0][0] for pointer, counts in found.items()}
+    return {
+        pointer: leaf
+        for pointer, leaf in best.items()
+        if 2 * found[pointer].total() >= len(several)
+    }
+
+
+def _is_one_thing(one: _Leaves, other: _Leaves) -> bool:
+    """Whether more than half of the leaves of two elements are the same."""
+    return 2 * _common(one, other)[0] > max(len(one), len(other))
