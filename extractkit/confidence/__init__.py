@@ -21,7 +21,7 @@ from extractkit.confidence._choice import Choice, choice_probability
 from extractkit.confidence._exact import ChoicePlace
 from extractkit.confidence._majority import majority, nearest
 from extractkit.confidence._matching import Option
-from extractkit.confidence._score import Scores, choice_places, score
+from extractkit.confidence._score import Scores, choice_places, open_values, score
 from extractkit.confidence._sequence import Sequence, sequence_probability
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "choice_probability",
     "majority",
     "nearest",
+    "open_values",
     "score",
     "sequence_probability",
 ]

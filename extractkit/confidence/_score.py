@@ -143,7 +143,7 @@ def _is_open(found: ValueFound) -> bool:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return False
     option = found.spot.option_of(value)
-    return option is None or not found.spot.options[option].texts
+    return option is not None and not found.spot.options[option].texts
 
 
 def _plan(compiled: CompiledSchema) -> Plan:

@@ -25,6 +25,7 @@ from extractkit.engine.sureness import (
     require_scores,
     scoring_of,
 )
+from extractkit.engine.verdict import ask_for_verdicts, require_verdicts
 from extractkit.engine.weighing import log_weight, weighed_by
 from extractkit.errors import (
     DeadlineExceededError,
@@ -57,6 +58,7 @@ class Run(Asking[T]):
         """
         try:
             require_scores(self._question, self._capabilities)
+            require_verdicts(self._question, self._capabilities)
             self._setup = put(self._question, self._capabilities)
             self._notes.extend(self._setup.notes)
             self._leave_out_what_is_known_to_be_refused()
@@ -105,7 +107,8 @@ class Run(Asking[T]):
         exact: Exact = {}
         if self._question.decoding.exact_choices:
             exact = yield from self._score(best)
-        return conclude(
+        verdicts = yield from self._verdicts(best)
+        result = conclude(
             self._setup,
             self._provider,
             self._judged,
@@ -117,6 +120,7 @@ class Run(Asking[T]):
             exact=exact,
             details={} if self._given is None else self._given.details,
         )
+        return dataclasses.replace(result, verdicts=verdicts) if verdicts else result
 
     def _first_request(self) -> Flowing[ModelRequest | None]:
         """Return the request for the answer, after what goes before it; None if that was all."""
@@ -241,6 +245,19 @@ class Run(Asking[T]):
                 "not_scored",
             )
         return scores
+
+    def _verdicts(self, judged: Judged[T]) -> Flowing[Mapping[Pointer, Confidence]]:
+        """Ask the model whether the texts and numbers of its answer are right, if that is wished.
+
+        The answer stands without that, so that what goes wrong is noted.
+        """
+        if not self._question.decoding.verdict:
+            return {}
+        verdicts = yield from ask_for_verdicts(self._setup, judged, self._capabilities, self._ask)
+        self._beside.extend(verdicts.responses)
+        if verdicts.failed:
+            self._note(f"there is no verdict on every value: {verdicts.failed}", "no_verdict")
+        return verdicts.found
 
     def _judge(self, answer: Answer) -> Judged[T]:
         began = self._clock()

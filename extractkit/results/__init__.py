@@ -354,6 +354,8 @@ class ExtractionResult(Generic[T]):
         lengths: How sure it was of the length of each list, by pointer.
         token_confidence: Where several answers were drawn and `confidence` says how far they
             agree: what the tokens of the returned one say of each leaf; empty elsewhere.
+        verdicts: With `Decoding(verdict=True)`: how probable it is to the model, asked once more,
+            that a text or number is right; by pointer, always a choice or unavailable.
         attempts: Every answer in order.
         raw: The returned attempt's response as it came, with its tokens; None where the answer was
             put together of several.
@@ -381,6 +383,7 @@ class ExtractionResult(Generic[T]):
     presence: Mapping[Pointer, Confidence] = field(default_factory=dict[str, Confidence])
     lengths: Mapping[Pointer, Confidence] = field(default_factory=dict[str, Confidence])
     token_confidence: Mapping[Pointer, Confidence] = field(default_factory=dict[str, Confidence])
+    verdicts: Mapping[Pointer, Confidence] = field(default_factory=dict[str, Confidence])
 
     @property
     def ok(self) -> bool:

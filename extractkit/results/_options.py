@@ -36,6 +36,7 @@ class Decoding:
         aligned: Weigh samples so that they follow the model's distribution given the grammar.
         beam: Width of the beam; 1 is greedy.
         combine: Which of several samples is the answer.
+        verdict: Ask once more, of each text and number, whether it is right: `result.verdicts`.
 
     Raises:
         UsageError: If a switch is neither True nor False, the beam is no number from 1 up, or
@@ -50,6 +51,7 @@ class Decoding:
     aligned: bool = False
     beam: int = 1
     combine: Literal["first", "majority"] = "first"
+    verdict: bool = False
 
     def __post_init__(self) -> None:
         require_flags(
@@ -60,6 +62,7 @@ class Decoding:
             exact_choices=self.exact_choices,
             repair=self.repair,
             aligned=self.aligned,
+            verdict=self.verdict,
         )
         require_number("Decoding", "beam", self.beam, low=1, whole=True)
         require_choice("Decoding", "combine", self.combine, ("first", "majority"))
