@@ -4,6 +4,7 @@ Neighbours: `schema` says which leaves claim to come from the source, `checks` t
 level GROUNDED. This room never changes a value and never calls a model.
 
     source      one text, read once, asked for many values
+    glance      values that stand in plain sight, found without that
     phrases     every string; normalize: folding, with the way back to the source's characters
     words       where a match may begin and end
     numbers     every number by value; surroundings: signs, currencies, percent, scales, units
@@ -53,7 +54,6 @@ __all__ = [
 _DEFAULTS = Grounding()
 _IS_DOUBTFUL = attrgetter("is_doubtful")
 _SHOWN = 60
-_SHORT = 16_384  # a longer text has places without number, which nothing should hold
 
 
 class ClaimLike(Protocol):
@@ -144,25 +144,25 @@ def locate_rows(
         UnsupportedError: If numbers in words are asked for and cannot be read.
     """
     source = Source(text, options)
-    pointers, places, misses, exempt = source.find_all(rows)
-    evidence = Evidence(pointers, places, text)
+    places, read, misses, exempt = source.find_all(rows)
+    evidence = Evidence(places, text, source.read)
     doubtful: Mapping[Pointer, Place] = {}
-    if len(text) > _SHORT:
+    if not source.is_short:
         doubtful = evidence.doubtful()
-    elif any(map(_IS_DOUBTFUL, places)):
-        doubtful = _doubtful(pointers, places) or evidence.doubtful()
+    elif any(map(_IS_DOUBTFUL, read.values())):
+        doubtful = _doubtful(read) or evidence.doubtful()
     findings = _findings(rows, misses, doubtful, text) if misses or doubtful else ()
     return GroundingReport(
         evidence=evidence,
-        findings=(*findings, *shared_places(pointers, places, text, source.count_folded)),
+        findings=(*findings, *shared_places(read, text, source.count_folded)),
         count=LevelCount(checked=len(rows) - exempt, exempt=exempt, failed=len(misses)),
     )
 
 
-def _doubtful(pointers: Sequence[Pointer], places: Sequence[Places]) -> dict[Pointer, Place]:
+def _doubtful(places: Mapping[Pointer, Places]) -> dict[Pointer, Place]:
     """Return the doubtful places where each is the only one; none where one must be chosen."""
     found: dict[Pointer, Place] = {}
-    for pointer, each in zip(pointers, places, strict=True):
+    for pointer, each in places.items():
         if each.is_doubtful and each.best is not None:
             if len(each.best) > 1:
                 return {}

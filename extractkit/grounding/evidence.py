@@ -7,15 +7,17 @@ is only which of several equally good places of a value is shown.
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, ValuesView
 from typing import TypeAlias
 
 from extractkit.grounding.align import Place, Places, choose, line_breaks
+from extractkit.grounding.glance import Seen
 from extractkit.paths import Pointer
 from extractkit.results import Span
 
 __all__ = ["Evidence"]
 
+_Pending: TypeAlias = tuple[Mapping[Pointer, Places | Seen], str, Callable[[Pointer, Seen], Places]]
 _Settled: TypeAlias = tuple[dict[Pointer, Span], dict[Pointer, Place]]
 _set_start, _set_end, _set_grade, _set_ambiguous, _set_places = (
     getattr(Span, name).__set__ for name in ("start", "end", "grade", "ambiguous", "_places")
@@ -25,27 +27,28 @@ _set_start, _set_end, _set_grade, _set_ambiguous, _set_places = (
 class Evidence(Mapping[Pointer, Span]):
     """Spans by pointer, chosen at the first look at them.
 
-    Holds the places and the line breaks until then, never the text. Compares, prints, copies and
-    pickles as the plain dictionary that it stands for; for what takes no mapping but a dictionary
-    (Pydantic's serializers, `json`), `dict(evidence)` makes it. Safe between threads: whoever looks
-    first makes the same spans.
+    Holds a short text and what is known of it until then, never a long one. Compares, prints,
+    copies and pickles as the plain dictionary that it stands for; for what takes no mapping but a
+    dictionary (Pydantic's serializers, `json`), `dict(evidence)` makes it. Safe between threads:
+    whoever looks first makes the same spans.
     """
 
     __slots__ = ("_pending", "_spans")
 
-    def __init__(self, pointers: list[Pointer], places: list[Places], text: str) -> None:
+    def __init__(
+        self,
+        places: Mapping[Pointer, Places | Seen],
+        text: str,
+        read: Callable[[Pointer, Seen], Places],
+    ) -> None:
         """Keep what the spans are made of.
 
         Args:
-            pointers: Of the values that were found, in the order of the claims.
-            places: Where each of these was found.
+            places: Where each value was found, in the order of the claims.
             text: What the offsets count in.
+            read: Returns all places of a value of which one was seen.
         """
-        self._pending: tuple[list[Pointer], list[Places], list[int]] | None = (
-            pointers,
-            places,
-            line_breaks(text),
-        )
+        self._pending: _Pending | None = places, text, read
         self._spans: dict[Pointer, Span] = {}
 
     def doubtful(self) -> dict[Pointer, Place]:
@@ -53,8 +56,12 @@ class Evidence(Mapping[Pointer, Span]):
         pending = self._pending
         doubtful: dict[Pointer, Place] = {}
         if pending is not None:
-            pointers, places, breaks = pending
-            spans, doubtful = _settle(dict(zip(pointers, places, strict=True)), breaks)
+            places, text, read = pending
+            every = {
+                pointer: read(pointer, each) if isinstance(each, Seen) else each
+                for pointer, each in places.items()
+            }
+            spans, doubtful = _settle(every, line_breaks(text))
             self._spans = spans
             self._pending = None  # only now: another thread may be about to look
         return doubtful

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from operator import lt
 from typing import Literal, NamedTuple, TypeAlias
 
-__all__ = ["Grade", "Place", "Places"]
+__all__ = ["ClaimKind", "Grade", "Place", "Places"]
 
+ClaimKind: TypeAlias = Literal["text", "number", "date", "datetime", "time", "key", "exempt"]
+"""What a value is looked for as."""
 Grade: TypeAlias = Literal["exact", "normalised", "fuzzy"]
 
 
@@ -135,10 +137,3 @@ class Places:
         if self._found:
             return self._found[0][:2]
         return min([(self.starts[0], self.ends[0]), *self._beside[:1]])
-
-    @property
-    def all_starts(self) -> tuple[int, ...]:
-        """Where all of them start."""
-        if self._found:
-            return tuple([place[0] for place in self._found])
-        return tuple(sorted([*self.starts, *(start for start, _ in self._beside)]))

@@ -7,45 +7,98 @@ for several. It is a doubt and no verdict: a header can hold for every row of a 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from itertools import takewhile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain, takewhile
 from operator import attrgetter, gt
 
 from extractkit.grounding.align import Places
+from extractkit.grounding.glance import Glance, Seen
 from extractkit.paths import Pointer, join, split
 from extractkit.results import Finding, Validity
 
-__all__ = ["shared_places"]
+__all__ = ["may_share", "shared_places"]
 
 _HEAD, _COUNT = attrgetter("head"), attrgetter("count")
 
 
+def may_share(
+    places: Mapping[Pointer, Places | Seen],
+    read: Mapping[Pointer, Places],
+    again: Sequence[Seen],
+    glance: Glance,
+) -> set[Seen]:
+    """Return the values of which one place has been seen, and others may have the same places.
+
+    These are claimed more often than they are seen, or where they are seen stands another value
+    of the same column of a list.
+
+    Args:
+        places: Every place of each found value, or the one that was seen.
+        read: The former of these.
+        again: What was seen, for each claim of it but the first.
+        glance: Where it was seen.
+    """
+    few = {each for each, more in Counter(again).items() if not glance.has_as_many(each, more + 1)}
+    seen = {each for each in places.values() if isinstance(each, Seen)}
+    marks = Counter([each.mark for each in seen])
+    here: defaultdict[int | str, set[Places | Seen]] = defaultdict(set)
+    for pointer, each in read.items():
+        if _column(pointer) != pointer:
+            there = chain.from_iterable(glance.marks_at(start) for start, _ in each.spans)
+            for mark in marks.keys() & there:
+                here[mark].add(each)
+    if not here and len(marks) == len(seen):
+        return few
+    for one in seen:
+        if one.mark in here or marks[one.mark] > 1:
+            here[one.mark].add(one)
+    return few | _same_column(places, tuple(here.values()))
+
+
+def _same_column(
+    places: Mapping[Pointer, Places | Seen], contested: Sequence[set[Places | Seen]]
+) -> set[Seen]:
+    """Return what is seen in those of the groups of which two values are in one column."""
+    involved = set(chain.from_iterable(contested))
+    columns: defaultdict[Places | Seen, set[Pointer]] = defaultdict(set)
+    for pointer, each in places.items():
+        if each in involved:
+            columns[each].add(_column(pointer))
+    found: set[Seen] = set()
+    for group in contested:
+        together = Counter(chain.from_iterable(columns[each] for each in group))
+        if any(count > 1 for count in together.values()):
+            found.update(each for each in group if isinstance(each, Seen))
+    return found
+
+
 def shared_places(
-    pointers: Sequence[Pointer],
-    places: Sequence[Places],
+    found: Mapping[Pointer, Places],
     text: str,
     count_folded: Callable[[str], int],
 ) -> Iterator[Finding]:
     """Yield a warning for each value that one column of a list has more often than the text.
 
     Args:
-        pointers: Of the found values, in the order of the answer.
-        places: Every place of each of these.
+        found: Every place of each value that may be one, in the order of the answer.
         text: What the offsets count in.
         count_folded: Returns how often a string stands in the text after folding.
     """
     # Most values are claimed no more often than they stand there, whatever their columns.
+    places = found.values()
     firsts = Counter(map(_HEAD, places))
-    groups: defaultdict[tuple[Pointer, tuple[int, ...]], list[Places]] = defaultdict(list)
+    groups: defaultdict[tuple[Pointer, tuple[tuple[int, int], ...]], list[Places]] = defaultdict(
+        list
+    )
     if not any(map(gt, map(firsts.__getitem__, map(_HEAD, places)), map(_COUNT, places))):
         return
-    for pointer, each in zip(pointers, places, strict=True):
+    for pointer, each in found.items():
         if firsts[each.head] > each.count and (column := _column(pointer)) != pointer:
-            groups[column, each.all_starts].append(each)
-    for (column, starts), group in groups.items():
-        if len(group) > len(starts):
+            groups[column, each.spans].append(each)
+    for (column, spans), group in groups.items():
+        if len(group) > len(spans):
             start, end = group[0].first
-            said, count = text[start:end], len(starts)
+            said, count = text[start:end], len(spans)
             if group[0].grade == "exact" and any(map(str.isalpha, said)):
                 # Where a string has places as it is, those in other letters are left out.
                 count = max(count, count_folded(said))

@@ -8,24 +8,27 @@ claim of its kind asks for it. This module never changes a value and never judge
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from extractkit.errors import UsageError
 from extractkit.fields import Mark
 from extractkit.grounding.align import Grade, Place, Places
 from extractkit.grounding.dates import DateIndex
 from extractkit.grounding.forms import Forms
+from extractkit.grounding.glance import Glance, Seen
 from extractkit.grounding.locales import convention
 from extractkit.grounding.moments import Miss, find_date, find_datetime, find_time, moment_of
 from extractkit.grounding.normalize import Folded, fold_phrase
 from extractkit.grounding.numbers import NumberIndex, number_of
 from extractkit.grounding.phrases import PhraseIndex
+from extractkit.grounding.places import ClaimKind
 from extractkit.grounding.quoted import is_quantity, quoted
 from extractkit.grounding.readings import NumberReading
+from extractkit.grounding.shared import may_share
 from extractkit.grounding.spelled import reader
 from extractkit.grounding.times import TimeIndex
 from extractkit.paths import JsonValue, Pointer, split
@@ -33,15 +36,17 @@ from extractkit.results import Grounding
 
 __all__ = ["Answers", "ClaimKind", "ClaimRow", "Source"]
 
-ClaimKind: TypeAlias = Literal["text", "number", "date", "datetime", "time", "key", "exempt"]
 ClaimRow: TypeAlias = tuple[Pointer, JsonValue, ClaimKind, Mark | None]
 """Pointer, value, kind and mark of a claim."""
+_Key: TypeAlias = tuple[object, ...]
 
-_CONTAINERS = (list, dict)
+_EQUAL = (str, int)  # two of these that are equal read alike
+_SCALARS = (str, int, float)  # and no bool
 _KINDS_OF_KEYS: tuple[ClaimKind, ...] = ("number", "date", "datetime", "time")
 
 _new: Any = cast("Any", tuple).__new__  # the constructor of a named tuple takes twice as long
 _NO_WORDS: frozenset[str] = frozenset()
+_SHORT = 16_384  # a longer text has places without number, which nothing should hold
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _PERCENT_WORDS = frozenset(("pct", "perc", "percent", "percentage", "prozent"))
 _SHARE_WORDS = frozenset(
@@ -60,14 +65,15 @@ class Answers(NamedTuple):
     """What a text says of a set of claims.
 
     Attributes:
-        pointers: Of each value that is found, in the order of the claims; of keys, none.
-        places: Every place that states each of these, in the order of the text.
+        places: Every place that states each value that is found, in the order of the claims; keys
+            are left out. Of a value that stands in plain sight, what `Source.read` makes them of.
+        read: Those of `places` that are read already.
         misses: What is not found, keys among them, and why.
         exempt: How many are not looked for.
     """
 
-    pointers: list[Pointer]
-    places: list[Places]
+    places: dict[Pointer, Places | Seen]
+    read: dict[Pointer, Places]
     misses: list[tuple[ClaimRow, Miss]]
     exempt: int
 
@@ -78,6 +84,9 @@ class Source:
     Args:
         text: What the user gave; all offsets count its characters.
         options: Language, reference date.
+
+    Attributes:
+        is_short: Whether it is so short that it may be held to be read later.
 
     Raises:
         UsageError: If the locale is not known, or the reference date is no ISO date.
@@ -91,7 +100,10 @@ class Source:
         self._options = options
         self._convention = convention(options.locale)
         self._reference = _reference(options.reference_date)
-        self._known: dict[tuple[object, ...], Places | Miss | _InUnits] = {}
+        self._known: dict[_Key, Places | Miss | _InUnits] = {}
+        self.is_short = len(text) <= _SHORT
+        # Neither in a long text nor beyond ASCII is a glance enough.
+        self._glance = Glance(text) if self.is_short and text.isascii() else None
 
     def find_all(self, rows: Iterable[ClaimRow]) -> Answers:
         """Return what the text says of each claim.
@@ -100,37 +112,73 @@ class Source:
         for once, but for numbers of which the text says the unit: there the last name of the
         pointer counts.
         """
-        pointers: list[Pointer] = []
-        places: list[Places] = []
+        places: dict[Pointer, Places | Seen] = {}
+        read: dict[Pointer, Places] = {}
         misses: list[tuple[ClaimRow, Miss]] = []
         exempt = 0
-        known = self._known
+        known: dict[_Key, Places | Miss | _InUnits | Seen] = {}
+        again: list[Seen] = []
         for row in rows:
             pointer, value, kind, _ = row
-            if kind == "exempt" or value is None:
+            key = (kind, value) if value.__class__ in _EQUAL else _key(value, kind)
+            if key is None or kind == "exempt":
                 exempt += 1
                 continue
-            made_of = value.__class__
-            if made_of is str or made_of is int:
-                key: tuple[object, ...] = (kind, value)
-            elif isinstance(value, _CONTAINERS):
-                exempt += 1  # empty ones state nothing, whatever their kind
-                continue
-            else:  # 1, 1.0 and True are equal, and so are 0.0 and -0.0, which read differently
-                key = kind, made_of, repr(value)
             found = known.get(key)
             if found is None:
-                found = known[key] = self._find(value, kind)
-            if isinstance(found, Places):
-                if kind != "key":
-                    pointers.append(pointer)
-                    places.append(found)
-            elif isinstance(found, Miss):
+                found = known[key] = self._see_or_find(value, kind, key)
+            elif isinstance(found, Seen):
+                again.append(found)
+            if isinstance(found, Miss):
                 misses.append((row, found))
             elif kind != "key":
-                pointers.append(pointer)
-                places.append(self._number_places(*found, _words(pointer)))
-        return Answers(pointers=pointers, places=places, misses=misses, exempt=exempt)
+                if isinstance(found, Seen):
+                    places[pointer] = found
+                else:
+                    places[pointer] = read[pointer] = self._of(found, pointer)
+        if self._has_crowded(places, read, again):
+            read = {at: each for at, each in places.items() if isinstance(each, Places)}
+        return Answers(places=places, read=read, misses=misses, exempt=exempt)
+
+    def _has_crowded(
+        self,
+        places: dict[Pointer, Places | Seen],
+        read: Mapping[Pointer, Places],
+        again: Sequence[Seen],
+    ) -> bool:
+        """Read in `places` what may share a place with others; return whether there is any."""
+        crowded = may_share(places, read, again, self._glance) if self._glance else ()
+        for pointer, each in places.items() if crowded else ():
+            if isinstance(each, Seen) and each in crowded:
+                places[pointer] = self.read(pointer, each)
+        return bool(crowded)
+
+    def read(self, pointer: Pointer, seen: Seen) -> Places:
+        """Return every place of a value of which one has been seen, for the claim at `pointer`."""
+        found = self._find_once(seen.value, seen.kind, _key(seen.value, seen.kind) or ())
+        if isinstance(found, Miss):
+            return Places([self._text.find(seen.spelled)], len(seen.spelled), "exact")
+        return self._of(found, pointer)
+
+    def _of(self, found: Places | _InUnits, pointer: Pointer) -> Places:
+        """Return the places for one claim: of a number with a unit, its field's name counts."""
+        if isinstance(found, Places):
+            return found
+        return self._number_places(*found, _words(pointer))
+
+    def _see_or_find(
+        self, value: JsonValue, kind: ClaimKind, key: _Key
+    ) -> Places | Miss | _InUnits | Seen:
+        seen = None
+        if self._glance is not None and value.__class__ in _SCALARS:
+            seen = self._glance.see(value, kind)
+        return seen or self._find_once(value, kind, key)
+
+    def _find_once(self, value: JsonValue, kind: ClaimKind, key: _Key) -> Places | Miss | _InUnits:
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._find(value, kind)
+        return found
 
     def _find(self, value: JsonValue, kind: ClaimKind) -> Places | Miss | _InUnits:
         if kind == "text" and isinstance(value, str):
@@ -294,6 +342,16 @@ class Source:
         if isinstance(moment, date):
             return find_date(self._text, self._dates, moment, spelled)
         return find_time(self._text, self._times, moment, spelled)
+
+
+def _key(value: JsonValue, kind: ClaimKind) -> _Key | None:
+    """Return what is the same for claims that are looked for alike; None for what states nothing.
+
+    1, 1.0 and True are equal, and so are 0.0 and -0.0, which read differently.
+    """
+    if value is None or isinstance(value, list | dict):
+        return None
+    return (kind, value) if value.__class__ in _EQUAL else (kind, value.__class__, repr(value))
 
 
 def _places_of(

@@ -15,8 +15,8 @@ from extractkit.grounding.normalize import IGNORABLE
 from extractkit.grounding.words import is_letter
 
 __all__ = [
-    "FRACTIONS", "JOINTS", "After", "Before", "Edges", "chain_doubt", "goes_on", "is_bare",
-    "is_in_chain", "look_after", "look_before", "look_left",
+    "FRACTIONS", "JOINTS", "SCALE_WORDS", "After", "Before", "Edges", "chain_doubt", "goes_on",
+    "is_bare", "is_in_chain", "look_after", "look_before", "look_left",
 ]  # fmt: skip
 
 FRACTIONS = "\u00bc-\u00be\u2150-\u215e"
@@ -61,6 +61,8 @@ _SCALES = {
     **dict.fromkeys(("lakh", "lakhs", "lac"), 5),
     **dict.fromkeys(("crore", "crores"), 7),
 }
+SCALE_WORDS = frozenset(_SCALES)
+"""Words behind a number that make it larger, in lower case."""
 _SHORT_SCALES = {"k": 3, "m": 6, "mm": 6, "b": 9, "t": 12}
 _CJK_SCALES = {
     **dict.fromkeys("\u5343\uc1a1", 3),
@@ -214,8 +216,8 @@ def look_before(text: str, start: int, *, plain: bool) -> Before | None:
 
 def is_bare(text: str, start: int, end: int) -> bool:
     """Return whether it is plain that nothing around a number belongs to it, as `Edges` says."""
-    before, after = text[max(0, start - _REACH) : start], text[end : end + _AHEAD]
-    return _is_bare_before(before) and _is_bare_after(after)
+    before = _BARE_BEFORE.match(text, max(0, start - _REACH), start)
+    return before is not None and _BARE_AFTER.match(text, end, end + _AHEAD) is not None
 
 
 def goes_on(text: str, end: int) -> bool:

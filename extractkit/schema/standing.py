@@ -208,7 +208,7 @@ class Known:
         member = join("", key), self._below(key), _drops(self.nodes, key)
         if self._named is None:
             self._named = _names(self.nodes)
-        if key in self._named:
+        if key in self._named or len(self.children) < _MOST_ITEMS:
             self.children[key] = member
         return member
 

@@ -63,12 +63,7 @@ def test_findings_and_counts_are_there_before_anybody_looks_at_the_evidence() ->
     assert (report.count.checked, report.count.failed) == (5, 1)
 
 
-@pytest.mark.parametrize("is_read", [False, True])
-def test_evidence_holds_no_source_text(is_read: bool) -> None:
-    text = f"{TEXT}that nobody needs to keep"
-    evidence = _report(text).evidence
-    if is_read:
-        assert evidence == SPANS
+def _holds(evidence: Mapping[str, Span], text: str) -> bool:
     seen: set[int] = set()
     pending: list[object] = [evidence]
     while pending:
@@ -77,7 +72,25 @@ def test_evidence_holds_no_source_text(is_read: bool) -> None:
             continue
         seen.add(id(each))
         pending += gc.get_referents(each)
-    assert id(text) not in seen
+    return id(text) in seen
+
+
+def test_evidence_that_was_read_holds_no_source_text() -> None:
+    text = f"{TEXT}that nobody needs to keep"
+    evidence = _report(text).evidence
+    assert evidence == SPANS
+    assert not _holds(evidence, text)
+
+
+def test_evidence_holds_no_long_text_even_before_it_is_read() -> None:
+    text = f"{TEXT}that nobody needs to keep{' and more' * 2000}"
+    assert not _holds(_report(text).evidence, text)
+
+
+def test_evidence_that_nobody_has_read_is_written_without_the_source_text() -> None:
+    written = pickle.dumps(_report(f"{TEXT}that nobody needs to keep").evidence)
+    assert b"nobody needs" not in written
+    assert pickle.loads(written) == SPANS
 
 
 def test_threads_that_look_first_at_once_see_the_same_spans() -> None:

@@ -1,0 +1,128 @@
+"""What a short text states beyond doubt, seen without reading all of it.
+
+Neighbours: `source` asks here before it reads; `surroundings` knows the words that change a number.
+Most values of an answer stand somewhere between two spaces as they are. Then it is settled that
+they are found, and where else they stand can wait until somebody looks. What is not seen here may
+still be there.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import Final
+
+from extractkit.grounding.places import ClaimKind
+from extractkit.grounding.quoted import is_quantity
+from extractkit.grounding.surroundings import SCALE_WORDS
+from extractkit.paths import JsonValue
+
+__all__ = ["Glance", "Seen"]
+
+# Digits that can be read in one way only: without leading zeros, and with no mark that may set
+# thousands apart.
+_ONE_READING: Final = re.compile(r"(?:[1-9]\d*|0)(?:\.\d\d?)?\Z", re.ASCII)
+_LARGEST: Final = 10**15
+_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
+_AS_TEXT: Final = ("text", "key")
+_STOPS: Final = (".", ",", ";", ":")
+_BREAKS: Final = ("\n", "\r", "\t")
+# Words that make another number of one.
+_CHANGES: Final = frozenset((*SCALE_WORDS, "minus", "cent", "percent", "pct", "cr", "dr"))
+_APART: Final = {code: " " for code in range(128) if not chr(code).isalnum()}
+_AS_ZEROS: Final = dict.fromkeys(range(ord("0"), ord("9") + 1), "0")
+
+
+class Seen:
+    """A value that stands somewhere in the text without a doubt.
+
+    Attributes:
+        value: As the answer has it.
+        kind: What it is looked for as.
+        spelled: As the text has it.
+        mark: The same for two values only if both may have the same place: where a string stands,
+            and the digits of a number.
+    """
+
+    __slots__ = ("kind", "mark", "spelled", "value")
+
+    def __init__(self, value: JsonValue, kind: ClaimKind, spelled: str, mark: int | str) -> None:
+        self.value = value
+        self.kind: ClaimKind = kind
+        self.spelled = spelled
+        self.mark = mark
+
+
+class Glance:
+    """A text in which values can be seen.
+
+    Args:
+        text: The source, in ASCII.
+    """
+
+    def __init__(self, text: str) -> None:
+        padded = f" {text} "
+        for line_break in _BREAKS:
+            padded = padded.replace(line_break, " ")
+        self._text, self._padded = text, padded
+
+    def see(self, value: str | float, kind: ClaimKind) -> Seen | None:
+        """Return a value with a place in plain sight; None where it has none.
+
+        Args:
+            value: No bool.
+            kind: What it is looked for as.
+        """
+        if not isinstance(value, str):
+            spelled = repr(value) if 0 <= value < _LARGEST else ""
+        else:
+            spelled = value if kind in _AS_TEXT or kind == "number" else ""
+            # A number or an amount may be less than what its place says: 48 of -48, $48 of $48m.
+            if kind in _AS_TEXT and (spelled[:4].isalpha() or not is_quantity(spelled)):
+                at = self._start_of(spelled)
+                return None if at < 0 else Seen(value, kind, spelled, at)
+        words = self._different_words
+        if spelled not in words and not any(f"{spelled}{stop}" in words for stop in _STOPS):
+            return None
+        return Seen(value, kind, spelled, spelled) if _ONE_READING.match(spelled) else None
+
+    def has_as_many(self, seen: Seen, wanted: int) -> bool:
+        """Return whether a value stands in plain sight at as many places."""
+        spelled = seen.spelled
+        if seen.mark != spelled:
+            return self._padded.count(f" {spelled} ") >= wanted
+        found = self._words.count(spelled)
+        if found < wanted:
+            found += sum(self._words.count(f"{spelled}{stop}") for stop in _STOPS)
+        return found >= wanted
+
+    def marks_at(self, start: int) -> tuple[int | str, ...]:
+        """Return the marks that a value which stands there shares with what is seen there."""
+        word = _NUMBER.match(self._text, start)
+        return (start, word.group()) if word else (start,)
+
+    @cached_property
+    def _words(self) -> list[str]:
+        """The words of the lines where a number is what it seems to be."""
+        lines = [
+            line
+            for line in self._text.split("\n")
+            if not ("-" in line or "(" in line or "+" in line or "%" in line)
+        ]
+        plain = "\n".join(lines)
+        is_changed = not _CHANGES.isdisjoint(plain.lower().translate(_APART).split())
+        if is_changed or "0 000" in plain.translate(_AS_ZEROS):
+            return []
+        return plain.split()
+
+    @cached_property
+    def _different_words(self) -> frozenset[str]:
+        return frozenset(self._words)
+
+    def _start_of(self, phrase: str) -> int:
+        """Return where a phrase stands between spaces, or with a stop behind it; else -1."""
+        find = self._padded.find
+        at = find(f" {phrase} ")
+        if at < 0:
+            at = max([find(f" {phrase}{stop} ") for stop in _STOPS])
+        return at if phrase == phrase.strip() and phrase else -1
