@@ -1,15 +1,21 @@
 """The functions that users call: defaults, who answers, which driver. No other logic.
 
-Neighbours: everything below.
+Neighbours: everything below. A cascade is loaded on first use: most callers ask one model, and need
+no calibration.
 """
 
 from __future__ import annotations
 
-from extractkit.api._cascade import Cascade
-from extractkit.api._cascade_report import CascadeReport, StageReport
-from extractkit.api._cascaded import CascadeResult, CascadeStage
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from extractkit.api._extractor import Extractor, aextract, extract
 from extractkit.api._verifying import averify_enforcement, verify_enforcement
+
+if TYPE_CHECKING:
+    from extractkit.api._cascade import Cascade
+    from extractkit.api._cascade_report import CascadeReport, StageReport
+    from extractkit.api._cascaded import CascadeResult, CascadeStage
 
 __all__ = [
     "Cascade",
@@ -23,3 +29,19 @@ __all__ = [
     "extract",
     "verify_enforcement",
 ]
+
+_LATER = {
+    "Cascade": "_cascade",
+    "CascadeReport": "_cascade_report",
+    "CascadeResult": "_cascaded",
+    "CascadeStage": "_cascaded",
+    "StageReport": "_cascade_report",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'extractkit.api' has no attribute {name!r}")
+    value = getattr(import_module(f"extractkit.api.{_LATER[name]}"), name)
+    globals()[name] = value
+    return value

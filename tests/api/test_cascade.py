@@ -6,12 +6,15 @@ import asyncio
 import dataclasses
 import json
 import pickle
+import subprocess
+import sys
 from decimal import Decimal
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
+import extractkit.api
 from extractkit import Cascade, CascadeResult, Decoding, Extractor, Status
 from extractkit.api import CascadeStage
 from extractkit.calibration import FieldCalibration, TemperatureScaling
@@ -363,3 +366,25 @@ def test_a_record_needs_an_answer() -> None:
     stage: CascadeStage[Tone] = dataclasses.replace(both_kinds().stages[0])
     with pytest.raises(UsageError, match="none of 1 stages has a result"):
         CascadeResult(stages=(stage,))
+
+
+# --- loaded on first use -------------------------------------------------------------------------
+
+
+def test_who_asks_one_model_loads_no_calibration() -> None:
+    script = (
+        "import sys; from extractkit import extract; assert not LOADED()\n"
+        "from extractkit import Cascade; assert LOADED()\n"
+        "import extractkit.api\n"
+        "try: extractkit.api.Cascading\n"
+        "except AttributeError as error: print(error)"
+    ).replace("LOADED()", "'extractkit.calibration' in sys.modules")
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert run.stdout.strip() == "module 'extractkit.api' has no attribute 'Cascading'"
+
+
+def test_a_name_that_the_room_does_not_have_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'Cascading'"):
+        extractkit.api.Cascading  # noqa: B018
