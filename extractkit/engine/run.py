@@ -227,6 +227,9 @@ class Run(Asking[T]):
 
         The answer stands without that, so that what goes wrong here is noted.
         """
+        if judged.is_assembled:
+            told = "no model wrote this answer as a whole, so that its alternatives were not scored"
+            self._note(told, "not_scored")
         places = places_in(self._setup, judged)
         if judged.request is None or not places:
             return {}
