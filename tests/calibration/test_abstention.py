@@ -6,14 +6,15 @@ import dataclasses
 import json
 import math
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
-from extractkit import Confidence, ExtractionResult, Status
+from extractkit import Confidence, ExtractionResult, Status, extract
 from extractkit.calibration import (
     AbstentionPolicy,
     FieldCalibration,
@@ -22,6 +23,8 @@ from extractkit.calibration import (
 )
 from extractkit.calibration._binomial import least_count, upper_tail
 from extractkit.errors import UsageError
+from extractkit.messages import ModelResponse, StopReason, TokenLogprob
+from extractkit.testing import FakeProvider
 from tests.acceptance.abstention import LEVEL, is_given_out_wrongly, row_of
 from tests.calibration.making import Two, pairs, result_with
 
@@ -252,6 +255,29 @@ def test_what_the_model_was_not_asked_holds_nothing_up(why: str) -> None:
     found = policy_at(0.5).apply(result_with({"/tone": CHOICE, "/version": certain}))
     assert found.keep
     assert not policy_at(0.5, "/version").apply(result_with({"/version": certain})).keep
+
+
+def test_the_reasons_of_a_real_answer_are_those_that_are_known() -> None:
+    """One legal value, a forced one, and a choice: only the last one was the model's answer."""
+
+    class Note(BaseModel):
+        version: Literal[1]
+        tone: Literal["good", "bad"]
+        mood: Literal["good", "bad"]
+
+    tokens = (
+        TokenLogprob(token=b'{"version":1,"tone":"', logprob=0.0),
+        TokenLogprob(token=b"good", logprob=0.0, forced=True),
+        TokenLogprob(token=b'","mood":"', logprob=0.0),
+        TokenLogprob(token=b"bad", logprob=-0.1),
+        TokenLogprob(token=b'"}', logprob=0.0),
+    )
+    text = b"".join(token.token for token in tokens).decode()
+    reply = ModelResponse(text=text, stop=StopReason.STOP, tokens=tokens)
+    result = extract(Note, "x", model=FakeProvider([reply]))
+    assert result.confidence["/version"].kind == result.confidence["/tone"].kind == "unavailable"
+    assert policy_at(0.8).apply(result).kept == ("/mood",)
+    assert policy_at(0.8).apply(result).keep
 
 
 def test_an_agreement_decides_as_a_choice_does() -> None:
