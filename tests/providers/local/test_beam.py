@@ -594,3 +594,62 @@ class TestAnswers:
     def test_a_beam_is_a_whole_number_from_one_up(self, beam: Any) -> None:
         with pytest.raises(UsageError, match=r"ModelRequest\(beam="):
             self.request(beam)
+
+
+@pytest.mark.weights
+class TestTheEmbeddedModel:
+    """What holds with real numbers: laws only, for a beam may find nothing better."""
+
+    TEXTS = (
+        "Ida bought 12 pines.",
+        "Three oaks fell in the storm.",
+        "No olive tree is older than this one.",
+        "We planted 1 oak and 2 pines.",
+        "The old pine by the lake is gone.",
+        "Olives: 3 baskets.",
+        "A young oak, paid in cash.",
+        "2 trees, both olive, both old.",
+        "Der Sturm nahm eine Kiefer.",
+        "Nothing grows here.",
+    )
+
+    @pytest.fixture
+    def provider(self, weights_path: Path) -> Any:
+        provider = Local(weights_path, context_tokens=1024)
+        yield provider
+        provider.close()
+
+    def request(self, text: str, beam: int) -> ModelRequest:
+        told = (
+            f"{text}\nWrite JSON: tree (oak, pine or olive), old (true or false), count (0 to 3)."
+        )
+        return ModelRequest(
+            messages=(Message(role="user", content=told),),
+            constraint=Constraint(schema={**TREES, "required": ["tree", "old", "count"]}),
+            beam=beam,
+        )
+
+    def test_no_answer_is_worse_than_greedy_and_its_records_are_those_of_its_path(
+        self, provider: Any
+    ) -> None:
+        better = 0
+        for text in self.TEXTS:
+            alone = provider.complete(self.request(text, 1))
+            wide = provider.complete(self.request(text, 4))
+            assert wide.stop is StopReason.STOP
+            assert b"".join(token.token for token in wide.tokens).decode() == wide.text
+            mine = self.mean(wide)
+            assert mine >= self.mean(alone) - 1e-4  # kernels round by where numbers lie in memory
+            assert wide.details["beam"]["score"] == pytest.approx(mine)
+            better += wide.text != alone.text
+        assert better
+
+    def test_the_same_question_has_the_same_answer_again(self, provider: Any) -> None:
+        text = self.TEXTS[0]
+        beams = (4, 1, 2, 4, 1, 2)
+        answers = [provider.complete(self.request(text, beam)).tokens for beam in beams]
+        assert answers[:3] == answers[3:]
+
+    def mean(self, response: Any) -> float:
+        chosen = [token.logprob for token in response.tokens if not token.forced]
+        return sum(chosen) / len(chosen)
