@@ -134,6 +134,7 @@ class _Survey:
         self._tree = tree
         self._codes = codes
         self._verdicts: dict[Node, Verdict] = {}
+        self._together: list[list[Node]] = []
 
     def run(self) -> Mapping[Node, Verdict]:
         """Look at every place, in the order of the document."""
@@ -150,7 +151,18 @@ class _Survey:
             pending.extend(reversed(_below(spots)))
             if len(seen) > _MOST_PLACES:
                 return dict.fromkeys(self._verdicts, Verdict(why=_ENDLESS))
+        while any(map(self._agree, self._together)):
+            pass
         return self._verdicts
+
+    def _agree(self, carriers: Sequence[Node]) -> bool:
+        """Keep choices that share a row of codes in words where one is; return if that is new."""
+        found = [self._verdicts[carrier] for carrier in carriers]
+        kept = next((verdict for verdict in found if verdict.why), None)
+        if kept is None or all(verdict.why for verdict in found):
+            return False
+        self._verdicts.update(dict.fromkeys(carriers, kept))
+        return True
 
     def _spot(self, position: _Position) -> _Spot:
         spot = _Spot()
@@ -186,6 +198,7 @@ class _Survey:
             if not spot.is_choice:
                 continue
             verdict = self._verdict(spot, spots, is_tag=is_tag)
+            self._together.append(spot.carriers)
             for carrier in spot.carriers:
                 known = self._verdicts.setdefault(carrier, verdict)
                 if known.members and known.members != verdict.members:
@@ -253,10 +266,12 @@ def _add(spot: _Spot, node: ChoiceNode, carrier: Node, mark: Mark | None, assert
     spot.carriers.append(carrier)
     spot.is_sourced = spot.is_sourced or mark in _LOOKED_FOR
     spot.is_asserted = spot.is_asserted or asserted
-    said = _said(carrier, node) if len(node.values) == 1 else ""
+    alone = _said(carrier, node) if len(node.values) == 1 else ""
+    said = dict(node.said)
     for value in node.values:
         if value is not None:
-            spot.labels.setdefault(json_key(value), (value, said))
+            key = json_key(value)
+            spot.labels.setdefault(key, (value, said.get(key, alone)))
 
 
 def _said(carrier: Node, node: ChoiceNode) -> str:

@@ -9,6 +9,7 @@ judges nothing: what no answer can fulfil is marked where it stands, and `read` 
     | offset | whether a date-time needs a UTC offset |
     | names | what the keys of a map must be, where propertyNames does not say it |
     | beyond | what Pydantic asks for besides, by its own name |
+    | said | what the members of an enum that have a docstring of their own say of themselves |
     | reads | keys that are read although they are not declared |
     | invalid | why no JSON document can hold this |
     | refused | what is wrong with this, in a whole sentence |
@@ -25,7 +26,7 @@ from pydantic_core import core_schema
 from extractkit.paths import JsonObject, is_array
 from extractkit.schema.frame import PREFIX, Frame
 from extractkit.schema.key_names import names_of
-from extractkit.schema.plain import each_once
+from extractkit.schema.plain import each_once, json_key
 
 __all__ = ["Generator"]
 
@@ -89,7 +90,13 @@ class _Scalars(Frame):
     def enum_schema(self, schema: core_schema.EnumSchema) -> JsonObject:
         """Return the values of an enum, each once: its aliases have none of their own."""
         described = super().enum_schema(schema)
-        return {**described, "enum": each_once(described["enum"])}
+        said = {
+            json_key(value): said
+            for value, member in zip(described["enum"], schema["members"], strict=True)
+            if isinstance(said := member.__dict__.get("__doc__"), str)
+        }
+        facts = {f"{PREFIX}said": said} if said else {}
+        return {**described, **facts, "enum": each_once(described["enum"])}
 
     def complex_schema(self, schema: core_schema.ComplexSchema) -> JsonObject:
         """Return the text of a complex number."""

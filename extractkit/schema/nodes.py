@@ -134,10 +134,17 @@ class StringNode(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ChoiceNode(Node):
-    """One of a closed set of JSON values, in the user's order; `unknown` is the type Unknown."""
+    """One of a closed set of JSON values, in the user's order.
+
+    Attributes:
+        values: The set.
+        unknown: It is the type Unknown.
+        said: What the user says of single values: (key of the value, words).
+    """
 
     values: tuple[JsonValue, ...]
     unknown: bool = False
+    said: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -131,7 +131,9 @@ def choice_node(keywords: Keywords, typed: Node, meta: Meta) -> Node:
     if _is_open(keywords, values):
         choice = ChoiceNode(pointer=keywords.at, values=tuple(values), unknown=is_unknown)
         return AllOfNode(parts=(choice, typed), **meta)
-    return ChoiceNode(values=tuple(values), unknown=is_unknown, **meta)
+    said = schema.get("x-extractkit-said")
+    told = tuple((key, str(words)) for key, words in said.items()) if is_object(said) else ()
+    return ChoiceNode(values=tuple(values), unknown=is_unknown, said=told, **meta)
 
 
 def _is_open(keywords: Keywords, values: list[JsonValue]) -> bool:

@@ -48,7 +48,8 @@ def closed(draw: st.DrawFn) -> tuple[Any, st.SearchStrategy[Any]]:
     members = draw(st.sampled_from(LABELS))
     schema: dict[str, Any] = {"enum": [*members]}
     found = st.sampled_from(members)
-    beside = draw(st.sampled_from(["nothing", "null", "UNKNOWN", "text", "date", "another"]))
+    kinds = ["nothing", "null", "UNKNOWN", "text", "date", "another", "named"]
+    beside = draw(st.sampled_from(kinds))
     if beside == "null":
         return {"anyOf": [schema, {"type": "null"}]}, found | st.none()
     if beside == "UNKNOWN":
@@ -59,6 +60,9 @@ def closed(draw: st.DrawFn) -> tuple[Any, st.SearchStrategy[Any]]:
     if beside == "date":
         date = {"type": "string", "format": "date"}
         return {"anyOf": [schema, date]}, found | st.just("2026-01-02")
+    if beside == "named":
+        name = draw(st.sampled_from(["Colour", "Perhaps"]))
+        return {"anyOf": [schema, {"$ref": f"#/$defs/{name}"}]}, found | st.sampled_from(COLOURS)
     if beside == "another":
         others = draw(st.sampled_from(LABELS))
         return {"anyOf": [schema, {"enum": [*others]}]}, found | st.sampled_from(others)
@@ -84,7 +88,10 @@ def pairs(draw: st.DrawFn, depth: int = 3) -> tuple[Any, st.SearchStrategy[Any]]
     if kind == "choice":
         return draw(closed())
     if kind == "named":
-        return {"$ref": "#/$defs/Colour"}, st.sampled_from(COLOURS)
+        colours = st.sampled_from(COLOURS)
+        if draw(st.booleans()):
+            return {"$ref": "#/$defs/Perhaps"}, colours | st.none()
+        return {"$ref": "#/$defs/Colour"}, colours
     if kind == "text":
         return {"type": "string", "maxLength": 2}, st.sampled_from(["A", "B", "", "zz"])
     if kind == "number":
@@ -115,12 +122,16 @@ def pairs(draw: st.DrawFn, depth: int = 3) -> tuple[Any, st.SearchStrategy[Any]]
 
 
 COLOURS = ("red", "green", "blue")
+DEFINITIONS = {
+    "Colour": {"enum": [*COLOURS]},
+    "Perhaps": {"anyOf": [{"$ref": "#/$defs/Colour"}, {"type": "null"}]},
+}
 
 
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[Any, Any]:
     schema, found = draw(pairs())
-    return {**schema, "$defs": {"Colour": {"enum": [*COLOURS]}}}, draw(found)
+    return {**schema, "$defs": DEFINITIONS}, draw(found)
 
 
 def coded(target: Any, dialect: str) -> CompiledSchema:
