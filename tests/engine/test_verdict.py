@@ -313,9 +313,14 @@ def test_what_was_found_before_a_part_failed_is_kept(monkeypatch: pytest.MonkeyP
 def test_an_answer_put_together_of_several_is_asked_about_as_it_is_given_out() -> None:
     class Pair(BaseModel):
         one: str
-        two: str
+        two: int
+        sure: bool
 
-    answers = ['{"one":"a","two":"x"}', '{"one":"a","two":"y"}', '{"one":"b","two":"y"}']
+    answers = [
+        '{"one":"a","two":1,"sure":true}',
+        '{"one":"a","two":2,"sure":false}',
+        '{"one":"b","two":1,"sure":false}',
+    ]
     result, provider = _asked(
         *map(_answer, answers),
         _letters(*ALL[:2]),
@@ -323,8 +328,9 @@ def test_an_answer_put_together_of_several_is_asked_about_as_it_is_given_out() -
         samples=3,
         decoding=Decoding(verdict=True, combine="majority"),
     )
-    assert result.unwrap() == Pair(one="a", two="y")
-    assert provider.requests[-1].messages[-2].content == '{"one":"a","two":"y"}'
+    assert result.unwrap() == Pair(one="a", two=1, sure=False)
+    assert result.raw is None
+    assert provider.requests[-1].messages[-2].content == '{"one":"a","two":1,"sure":false}'
     assert result.verdicts["/one"].probability == pytest.approx(0.9)
     assert result.confidence["/one"].kind == "agreement"
 

@@ -21,6 +21,7 @@ from extractkit import (
     Decoding,
     Example,
     ExtractionResult,
+    Extractor,
     Finding,
     Retry,
     Sampling,
@@ -35,8 +36,12 @@ from extractkit import (
 from extractkit.errors import (
     AuthenticationError,
     BadRequestError,
+    ConnectError,
+    DeadlineExceededError,
     MalformedResponseError,
     ProviderError,
+    RateLimitError,
+    ServerError,
     UnsupportedError,
 )
 from extractkit.messages import Constraint, Message, ModelRequest, ModelResponse, StopReason
@@ -48,7 +53,16 @@ from tests.providers.stage import KEY
 from tests.server.answers import CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS
 from tests.server.decisions import Given, answer_of, body, checked, deciding
 from tests.server.loopback import Loopback
-from tests.server.script import error_reply, json_reply
+from tests.server.script import (
+    BEFORE_HEADERS,
+    Recorded,
+    Reply,
+    error_reply,
+    every,
+    gzipped,
+    html_page,
+    json_reply,
+)
 
 TEXT = "Please send someone today, the cellar is flooded."
 
@@ -317,6 +331,59 @@ def test_a_result_survives_json(server: Loopback, model: OpenAIDecisions) -> Non
     assert read.raw.decisions == result.raw.decisions
 
 
+def test_the_sdks_own_method_posts_the_same_and_reads_the_same_reply(
+    server: Loopback, model: OpenAIDecisions
+) -> None:
+    from openai import OpenAI
+
+    server.play_by(deciding(*_calm(_KIND)))
+    result = extract(Letter, TEXT, model=model)
+    ours = server.requests[0]
+    with OpenAI(base_url=server.openai_url, api_key=KEY, max_retries=0) as client:
+        decision = client.decisions.create(**ours.body)
+    theirs = server.requests[1]
+    assert (theirs.method, theirs.path, theirs.body) == (ours.method, ours.path, ours.body)
+    for name in ("authorization", "content-type", "accept"):
+        assert theirs.headers[name] == ours.headers[name]
+    assert result.raw is not None
+    assert result.raw.model == decision.model
+    assert result.usage.input_tokens == decision.usage.input_tokens
+    assert [answer.type for answer in decision.answers].count("predicate") == 1
+
+
+def test_an_extractor_asks_the_same_questions_of_text_after_text(
+    server: Loopback, model: OpenAIDecisions
+) -> None:
+    server.play_by(deciding(0.9))
+    with Extractor(bool, model=model) as extractor:
+        for text in ("One.", "Two.", "Three."):
+            assert extractor.extract(text).value is True
+    assert [request.body["input"][-1]["content"] for request in server.requests] == [
+        f"<document>\n{text}\n</document>" for text in ("One.", "Two.", "Three.")
+    ]
+    questions = [request.body["questions"] for request in server.requests]
+    assert questions[0] == questions[1] == questions[2]
+
+
+def test_several_answers_say_how_far_they_agree(server: Loopback, model: OpenAIDecisions) -> None:
+    shares = iter([0.9, 0.2, 0.8])
+    server.play_by(lambda request: deciding(next(shares))(request))
+    result = extract(bool, TEXT, model=model, samples=3)
+    assert result.value is True
+    assert result.confidence[""].kind == "agreement"
+    assert result.confidence[""].probability == pytest.approx(2 / 3)
+    assert result.token_confidence[""].probability == pytest.approx(0.9)
+
+
+def test_codes_are_not_asked_for_where_the_members_themselves_are_decided(
+    server: Loopback, model: OpenAIDecisions
+) -> None:
+    server.play_by(deciding({"calm": 0.8, "angry": 0.2}))
+    result = extract(Tone, TEXT, model=model, decoding=Decoding(label_codes=True))
+    assert result.value is Tone.CALM
+    assert [finding.code for finding in result.findings] == ["not_coded"]
+
+
 # --- refusals
 
 
@@ -349,6 +416,48 @@ def test_all_questions_refused_is_a_refusal_too(server: Loopback, model: OpenAID
 
 
 # --- what goes wrong on the way
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        (lambda reply: reply.but(drop_at=BEFORE_HEADERS), ConnectError),
+        (lambda reply: reply.but(drop_at=20), ConnectError),
+        (lambda reply: reply.but(drop_at=20, framing="chunked", reset=True), ConnectError),
+        (lambda reply: reply.but(drop_at=20, framing="until_close"), ConnectError),
+        (lambda _: html_page(), MalformedResponseError),
+        (lambda _: html_page(502), ServerError),
+        (lambda _: error_reply(429, headers={"retry-after": "3600"}), RateLimitError),
+        (lambda reply: reply.but(body=b""), MalformedResponseError),
+    ],
+)
+def test_a_broken_connection_is_an_error_and_never_half_an_answer(
+    server: Loopback, model: OpenAIDecisions, change: Any, kind: type[ProviderError]
+) -> None:
+    good = deciding(0.9)
+    server.play_by(lambda request: change(good(request)))
+    with pytest.raises(kind):
+        extract(bool, TEXT, model=model, retry=Retry(transport=0))
+
+
+def test_a_body_in_pieces_and_packed_is_read_whole(
+    server: Loopback, model: OpenAIDecisions
+) -> None:
+    good = deciding({"calm": 0.8, "angry": 0.2})
+
+    def script(request: Recorded) -> Reply:
+        reply = good(request)
+        return gzipped(reply.but(framing="chunked", cuts=every(7, reply.body)))
+
+    server.play_by(script)
+    assert extract(Tone, TEXT, model=model).value is Tone.CALM
+
+
+def test_a_slow_answer_ends_with_the_time(server: Loopback, model: OpenAIDecisions) -> None:
+    good = deciding(0.9)
+    server.play_by(lambda request: good(request).but(wait_s=5.0))
+    with pytest.raises(DeadlineExceededError):
+        extract(bool, TEXT, model=model, timeout_s=0.3)
 
 
 def _failing(server: Loopback, model: OpenAIDecisions) -> ProviderError:
@@ -533,6 +642,12 @@ def test_sets_that_are_too_large_together_are_refused_with_the_reason(
     }
     with pytest.raises(UnsupportedError, match=r"/f0: a closed set .* not take so many values"):
         extract(create_model("Big", **big), TEXT, model=model)
+
+
+def test_a_choice_with_an_open_alternative_is_no_closed_set() -> None:
+    mixed = {"anyOf": [{"enum": ["a"]}, {"type": "string"}]}
+    with pytest.raises(UnsupportedError, match=r"/f: .*anyOf.* is no closed set"):
+        read_form({"type": "object", "properties": {"f": mixed}})
 
 
 def test_too_many_questions_or_choices_are_refused_with_the_limit() -> None:
