@@ -202,6 +202,7 @@ class Asking(Generic[T]):
             setup, plan=dataclasses.replace(setup.plan, reason=reason)
         )
         self._note(f"the question was put in a weaker way: {reason}", "downgrade")
+        self._notes.extend([note for note in setup.notes if note not in self._notes])
         return self._changed(
             self._setup.request,
             lambda one: dataclasses.replace(

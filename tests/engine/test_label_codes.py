@@ -33,6 +33,7 @@ from extractkit.engine import Question
 from extractkit.engine.coding import LETTERS, PAIRS
 from extractkit.engine.kept import put
 from extractkit.engine.setup import prepare
+from extractkit.errors import BadRequestError
 from extractkit.messages import (
     Capabilities,
     ModelRequest,
@@ -298,6 +299,21 @@ def test_letters_need_no_look_at_the_tokens() -> None:
 
     result, _ = asked(CODED, capabilities=Capabilities(source="a test", one_token=refuse))
     assert result.ok
+
+
+def test_a_weaker_way_of_asking_has_the_notes_of_its_own_form() -> None:
+    target = {
+        "type": "object",
+        "properties": {"one": {"allOf": [{"enum": ["ok", "no", "so"]}, {"enum": ["no", "so"]}]}},
+        "required": ["one"],
+    }
+    refused = BadRequestError("no such schema", parameter="constraint")
+    result, provider = asked(
+        refused, '{"one": "so"}', target=target, capabilities=OPENAI, retry=Retry(transport=0)
+    )
+    assert '"A", "B"' in json.dumps(provider.requests[0].constraint.schema)  # type: ignore[union-attr]  # it is there
+    assert result.value == {"one": "so"}
+    assert [path for path, _ in notes(result)] == ["/one"]
 
 
 # --- what is kept ---------------------------------------------------------------------------------
