@@ -20,7 +20,7 @@ level GROUNDED. This room never changes a value and never calls a model.
     near        near matches, where they are asked for
     months      names of the months
     locales     decimal marks and date orders by language
-    places, align         all places of a value; the choice among them
+    places, align         all places of a value; the choice among them; siblings: distances
     evidence    the spans of what is chosen, made when somebody looks at them
     shared      places that more values of a list stand on than the text has
 """

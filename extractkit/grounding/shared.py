@@ -42,8 +42,10 @@ def may_share(
     seen = {each for each in places.values() if isinstance(each, Seen)}
     marks = Counter([each.mark for each in seen])
     here: defaultdict[int | str, set[Places | Seen]] = defaultdict(set)
+    done: set[Places] = set()
     for pointer, each in read.items():
-        if _column(pointer) != pointer:
+        if each not in done and _column(pointer) != pointer:
+            done.add(each)
             there = chain.from_iterable(glance.marks_at(start) for start, _ in each.spans)
             for mark in marks.keys() & there:
                 here[mark].add(each)

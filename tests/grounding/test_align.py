@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from extractkit.grounding import ClaimKind, locate
 from extractkit.grounding.align import Place, Places, choose, line_breaks
-from extractkit.paths import JsonValue
+from extractkit.paths import JsonValue, walk
 from tests.grounding.asking import Claim
 
 TABLE = "Widget  2  5.00  10.00\nGadget  2  5.00  10.00\nTotal  20.00"
@@ -236,3 +236,43 @@ def test_very_many_fields_with_the_same_value_take_what_is_nearest() -> None:
     text = "48 and of pcs 48 of" + ", 48" * 20
     assert _starts(text, ("/u", "pcs", "text"), *fields)[:3] == [10, 14, 14]
     assert _starts(text, ("/u", "pcs", "text"), *fields[:2]) == [10, 0, 14]
+
+
+def _chosen(text: str, document: JsonValue) -> list[int]:
+    """Return where each leaf of `document` is taken from."""
+    claims = [
+        Claim(pointer=pointer, value=value, kind="text" if isinstance(value, str) else "number")
+        for pointer, value in walk(document)
+        if not isinstance(value, dict | list)
+    ]
+    evidence = locate(claims, text).evidence
+    return [evidence[claim.pointer].start for claim in claims]
+
+
+def test_rows_that_repeat_take_the_next_row_of_the_text() -> None:
+    text = "Coffee 3.50\nRent 900.00\nCoffee 3.50\nCoffee 3.50\n"
+    coffee, rent = {"item": "Coffee", "price": 3.5}, {"item": "Rent", "price": 900}
+    assert _chosen(text, [coffee, rent, coffee, coffee]) == [0, 7, 12, 17, 24, 31, 36, 43]
+    assert _chosen("Tea\nCoffee\nTea\n", [{"item": "Tea"}, {"item": "Tea"}]) == [0, 11]
+
+
+def test_a_row_of_which_each_value_stands_again_is_taken_from_where_they_stand_together() -> None:
+    text = "Anna 6 points\nBob 5 points\nAnna 5 points"
+    assert _chosen(text, [{"name": "Anna", "points": 5}]) == [27, 32]
+    assert _chosen("A 6\nB 5\nA 5", [["A", 6], ["B", 5], ["A", 5]]) == [0, 2, 4, 6, 8, 10]
+
+
+def test_rows_in_an_item_of_a_list_are_taken_from_near_what_is_known_of_it() -> None:
+    text = "Kitchen: chair 2, table 1.\nOffice: chair 2, lamp 3."
+    office = {"room": "Office", "items": [{"name": "chair", "count": 2}, {"name": "lamp"}]}
+    assert _chosen(text, [office]) == [27, 35, 41, 44]
+
+
+def test_rows_of_a_table_of_lists_are_kept_apart() -> None:
+    assert _chosen("4 9 1 1\n4 9 1 4", [[4, 9, 1, 1], [4, 9, 1, 4]]) == [0, 2, 4, 6, 8, 10, 12, 14]
+
+
+def test_rows_that_stand_very_often_are_all_taken() -> None:
+    row = {"item": "Coffee", "price": 3.5}
+    starts = _chosen("Coffee 3.50\n" * 400, [row] * 400)
+    assert starts == [at for line in range(0, 4800, 12) for at in (line, line + 7)]

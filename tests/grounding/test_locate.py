@@ -284,7 +284,7 @@ def test_doubtful_places_beside_plain_ones_count_as_places_that_a_list_may_share
     claims = [Claim(pointer=f"/rows/{row}/qty", value=4, kind="number") for row in range(3)]
     plain = locate(claims, "GPT-4: 4 and 4")
     assert plain.findings == ()
-    assert [span.start for span in plain.evidence.values()] == [7, 7, 7]
+    assert [span.start for span in plain.evidence.values()] == [7, 13, 7]
     shared = locate(claims, "GPT-4: 4")
     assert [(item.code, item.path) for item in shared.findings] == [("shared_place", "/rows")]
     assert "share 2 places in the source ('4')" in shared.findings[0].message
