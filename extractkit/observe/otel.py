@@ -44,6 +44,9 @@ _SAMPLING: Final = {
     "top_k": "gen_ai.request.top_k",
     "min_p": "extractkit.request.min_p",
     "seed": "gen_ai.request.seed",
+    "repetition_penalty": "extractkit.request.repetition_penalty",
+    "presence_penalty": "gen_ai.request.presence_penalty",
+    "frequency_penalty": "gen_ai.request.frequency_penalty",
     "max_output_tokens": "gen_ai.request.max_tokens",
     "effort": "gen_ai.request.reasoning.level",
 }

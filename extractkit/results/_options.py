@@ -34,7 +34,8 @@ class Decoding:
         exact_choices: Score the alternatives that decoding did not visit, too.
         repair: Take one unambiguous document out of a fence, a preamble or a reasoning block.
         aligned: Weigh samples so that they follow the model's distribution given the grammar.
-        beam: Width of the beam; 1 is greedy.
+        beam: How many beginnings of the answer a local model follows at once, 1 to 16; 1 is greedy.
+            The whole answer with the best mean log-probability of its choices is taken.
         combine: Which of several samples is the answer.
         verdict: Ask once more, of each text and number, whether it is right: `result.verdicts`.
 

@@ -39,7 +39,13 @@ class Vocabulary:
 
 
 class Engine(Protocol):
-    """Computes logits for one growing sequence of tokens. Not thread-safe: one user at a time."""
+    """Computes logits for one growing sequence of tokens. Not thread-safe: one user at a time.
+
+    Attributes:
+        branches: How many branches can be kept at once; 0 where none can.
+    """
+
+    branches: int
 
     @property
     def name(self) -> str:
@@ -91,11 +97,6 @@ class Engine(Protocol):
 
     def keep(self, count: int) -> None:
         """Forget all but the first `count` tokens of `past`."""
-        ...
-
-    @property
-    def branches(self) -> int:
-        """How many branches can be kept at once; 0 where none can."""
         ...
 
     def save(self, branch: int, start: int) -> None:

@@ -48,6 +48,9 @@ class LibllamaEngine:
         exact_cache: Keep keys and values in 32 bits, where the library would use 16. Slower;
             for comparing engines.
 
+    Attributes:
+        branches: How many branches can be kept at once; 0 where this library keeps none.
+
     Raises:
         MissingDependencyError: If no package with the library is installed.
         UnsupportedError: If the library does not run here, or the model names no end token.
@@ -78,7 +81,7 @@ class LibllamaEngine:
                 trained=calls.model_n_ctx_train(handles.model),
                 vocabulary_size=self._size,
             )
-            handles.context, self._branches = _context(
+            handles.context, self.branches = _context(
                 calls, handles.model, self._sequence.context_tokens, exact_cache=exact_cache
             )
             self._context = handles.context
@@ -168,11 +171,6 @@ class LibllamaEngine:
                 "attention cache; use a model with plain attention"
             )
         self._sequence.truncate(count)
-
-    @property
-    def branches(self) -> int:
-        """How many branches can be kept at once; 0 where this library keeps none."""
-        return self._branches
 
     def save(self, branch: int, start: int) -> None:
         """Keep what stands behind the first `start` tokens as `branch`; see the protocol.

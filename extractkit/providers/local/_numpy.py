@@ -109,6 +109,7 @@ class NumpyEngine:
     """
 
     name = "numpy"
+    branches = WIDEST_BEAM
 
     def __init__(self, path: Path, *, context_tokens: int | None = None, threads: int = 1) -> None:
         head = read_gguf(path)
@@ -201,11 +202,6 @@ class NumpyEngine:
         """
         self._sequence.check_keep(count)
         self._sequence.truncate(count)
-
-    @property
-    def branches(self) -> int:
-        """How many branches can be kept at once."""
-        return WIDEST_BEAM
 
     def save(self, branch: int, start: int) -> None:
         """Keep what stands behind the first `start` tokens as `branch`; see the protocol.
