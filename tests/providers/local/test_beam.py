@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from extractkit.errors import DeadlineExceededError, ProviderError, UnsupportedError, UsageError
 from extractkit.messages import Constraint, Message, ModelRequest, Sampling, StopReason
 from extractkit.providers import Local
+from extractkit.providers.local import _library
 from extractkit.providers.local._beam import ALPHA, search
 from extractkit.providers.local._chat import Prompt
 from extractkit.providers.local._constraint import GrammarCompiler
@@ -528,6 +530,40 @@ class TestBranchesOfEngines:
             engine.close()
         assert found[0].tokens == found[1].tokens
         assert found[0].beam["score"] == pytest.approx(found[1].beam["score"], abs=1e-4)
+
+
+class TestLibrariesThatKeepNone:
+    """What becomes of a beam where llama.cpp's library cannot branch."""
+
+    def test_one_that_cannot_copy_sequences_answers_greedily_and_refuses_a_beam(
+        self, tiny: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(_library.library(), "can_branch", False)
+        engine = LibllamaEngine(tiny)
+        assert engine.branches == 0
+        memory, prompt = PromptMemory(engine), Prompt(stable=(), rest=(5, 6))
+        assert decode(memory, prompt, sampler=Sampler(Sampling()), limit=2).tokens
+        with pytest.raises(UnsupportedError, match="a beam of 2: the engine 'libllama'"):
+            search(memory, prompt, width=2, limit=2)
+        engine.close()
+
+    def test_a_release_without_the_functions_is_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(_library._BRANCHING, "llama_no_such_function", (None, ()))
+        assert not _library.Library(_library._find(sys.platform)).can_branch
+
+    def test_a_context_shorter_than_the_beams_is_one(self, tiny: Path) -> None:
+        for context_tokens, branches in ((WIDEST_BEAM, 0), (WIDEST_BEAM + 1, WIDEST_BEAM)):
+            engine = LibllamaEngine(tiny, context_tokens=context_tokens)
+            assert engine.branches == branches
+            engine.evaluate([5] * context_tokens)
+            engine.close()
+
+    def test_a_context_that_is_cut_into_parts_is_noticed(
+        self, tiny: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(_library.Library, "n_ctx_seq", lambda *_: 120, raising=False)
+        with pytest.raises(ProviderError, match="its parameters have another layout"):
+            LibllamaEngine(tiny)
 
 
 class TestAnswers:
