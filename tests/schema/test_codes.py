@@ -361,6 +361,8 @@ def test_defaults_and_examples_that_are_shown_are_codes_too() -> None:
     assert shown["tone"]["examples"] == ["A", 7]
     assert shown["unit"]["default"] == "B"
     assert shown["other"]["default"] == "C"
+    only = {"enum": ["good", "bad"], "examples": ["bad"]}
+    assert coded(only, "json-schema").schema["examples"] == ["B"]
     odd = {"enum": ["good", "bad"], "default": "B"}  # no member, and a code
     assert coded(odd, "json-schema").schema["default"] == "B"
 

@@ -8,15 +8,16 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import event, given
+from hypothesis import assume, event, given
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, FormatChecker
 from pydantic import TypeAdapter
 
 from extractkit.errors import SchemaError
 from extractkit.schema import DIALECTS, CompiledSchema, compile_coded, compile_schema
 from tests.schema.engine import admits
 from tests.schema.rules import violations
+from tests.schema.strategies_instances import instances
 from tests.schema.strategies_models import budget, dump, lowered_or_too_deep, models, values
 
 ALL = pytest.mark.parametrize("dialect", sorted(DIALECTS))
@@ -25,6 +26,8 @@ CODES = (LETTERS, tuple(one + other for one in LETTERS for other in LETTERS))
 
 # Pydantic's own generator stumbles over a discriminator in a generic model inside itself.
 pytestmark = pytest.mark.filterwarnings("ignore:.*skipped-discriminator")
+
+FORMATS = FormatChecker(("date",))
 
 LABELS: tuple[tuple[Any, ...], ...] = (
     ("good", "bad"),
@@ -177,6 +180,23 @@ def test_every_value_of_a_model_comes_back_and_is_admitted_as_codes(
     )
     if Draft202012Validator(compiled.user_schema).is_valid(document):
         Draft202012Validator(compiled.schema).validate(compiled.lower(document))
+
+
+@ALL
+@budget(20)
+@given(data=st.data())
+def test_every_answer_that_is_admitted_comes_back_as_a_document_of_the_target(
+    dialect: str, data: st.DataObject
+) -> None:
+    schema, _ = data.draw(cases())
+    compiled = coded(schema, dialect)
+    wire = data.draw(instances(compiled.schema, 6, offsets=True))
+    assume(Draft202012Validator(compiled.schema, format_checker=FORMATS).is_valid(wire))
+    lifted = compiled.lift(wire)
+    if compiled.unenforced or compiled.faults(wire):
+        event("not all of it is enforced")
+        return
+    Draft202012Validator(compiled.user_schema, format_checker=FORMATS).validate(lifted)
 
 
 @ALL

@@ -99,8 +99,8 @@ class _Work:
     def lower(self, node: Node, scope: Scope) -> Node:
         """Return what takes the place of a choice, a reference or a union."""
         if isinstance(node, UnionNode):
-            members = [self._members_of(branch) for branch in node.branches]
-            return _noted(node, next((each for each in members if each), ()))
+            found = [self._members_of(branch) for branch in node.branches]
+            return _noted(node, next((members for members in found if members), ()))
         verdict = self._verdicts.get(node, Verdict())
         if isinstance(node, ChoiceNode) and id(node) in self._tops:
             members = self._shared.get(self._tops[id(node)], verdict.members)
@@ -124,11 +124,9 @@ class _Work:
 
     def _reference(self, node: RefNode, members: tuple[Member, ...]) -> Node:
         """Return a reference, or a copy of its choice where that has other codes than here."""
-        if members == self._shared.get(node.name, ()):
-            return _noted(node, members)
         target = self._definitions[node.name]
-        if not isinstance(target, ChoiceNode):
-            return node
+        if not isinstance(target, ChoiceNode) or members == self._shared.get(node.name, ()):
+            return _noted(node, members)
         copied = replace(
             target,
             pointer=node.pointer,
