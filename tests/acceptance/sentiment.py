@@ -76,11 +76,11 @@ class Code(BaseModel):
     tone: Literal["A", "B"]
 
 
-_ASK: Final = "Is the tone of the text positive or negative?"
+ASK: Final = "Is the tone of the text positive or negative?"
 _WAYS: Final[dict[str, tuple[Any, str, str]]] = {
     # way -> target, instructions, the JSON of "positive"
-    "words": (Word, _ASK, '"positive"'),
-    "codes": (Code, f"{_ASK} A: positive. B: negative.", '"A"'),
+    "words": (Word, ASK, '"positive"'),
+    "codes": (Code, f"{ASK} A: positive. B: negative.", '"A"'),
 }
 
 
@@ -100,7 +100,7 @@ def main() -> int:
     parser.add_argument("--items", type=int, default=450)
     parser.add_argument("--model", default=None)
     arguments = parser.parse_args()
-    items = _items(arguments.items)
+    items = items_of(arguments.items)
     bounds = Bounds()
     print(f"{machine()}; {time.strftime('%Y-%m-%d')}")
     share = sum(item["majority"] == "positive" for item in items) / len(items)
@@ -129,7 +129,8 @@ def _print(columns: dict[str, dict[str, str]]) -> None:
         print("  ".join(cells).rstrip())
 
 
-def _items(count: int) -> list[dict[str, Any]]:
+def items_of(count: int) -> list[dict[str, Any]]:
+    """Return so many snippets with a label, in an order that was drawn once."""
     found = [
         row
         for name in _FILES
@@ -161,7 +162,7 @@ def _figures(way: str, answers: _Answers, bounds: Bounds, *, expected: int) -> d
     bounds.check(count == expected, f"{way}: every answer has a number", f"{count} of {expected}")
     low, high = wilson_interval(sum(answers.correct), count)
     figures = {
-        "accuracy": f"{_mean(answers.correct):.2%}",
+        "accuracy": f"{mean(answers.correct):.2%}",
         "  95 % interval (Wilson)": f"{low:.2%} to {high:.2%}",
         "AUC of P(positive) for the label": f"{auc(answers.positive, answers.labels):.4f}",
         "AUC of confidence for being right": f"{auc(answers.confidence, answers.correct):.4f}",
@@ -221,7 +222,7 @@ def _difference(
         log_loss([old], [right]) - log_loss([new], [right])
         for old, new, right in zip(before, after, correct, strict=True)
     ]
-    means = sorted(_mean(generator.choices(gains, k=len(gains))) for _ in range(_RESAMPLES))
+    means = sorted(mean(generator.choices(gains, k=len(gains))) for _ in range(_RESAMPLES))
     return means[_RESAMPLES // 40], means[-_RESAMPLES // 40]
 
 
@@ -256,7 +257,8 @@ def _policies(parts: Sequence[tuple[list[float], list[bool]]]) -> dict[str, str]
     return figures
 
 
-def _mean(values: Sequence[float]) -> float:
+def mean(values: Sequence[float]) -> float:
+    """Return the mean; of True and False, the share that is True."""
     return sum(values) / len(values)
 
 
