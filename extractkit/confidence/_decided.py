@@ -14,7 +14,7 @@ from typing import Final
 
 from extractkit.confidence._options import ABSENT, Spot
 from extractkit.confidence._places import Found
-from extractkit.confidence._words import unavailable
+from extractkit.confidence._words import of_absent, unavailable
 from extractkit.messages import Decision
 from extractkit.paths import Pointer
 from extractkit.results import Confidence
@@ -53,8 +53,8 @@ def weigh_decisions(
         weighed[value.pointer] = _of(label, _labelled(value.spot, decision.probabilities))
         if label == ABSENT or not value.is_leaf:
             presence[value.pointer] = weighed[value.pointer]
-    missing = unavailable(_NOT_DECIDED)
-    return {pointer: weighed.get(pointer, missing) for pointer in leaves}, presence
+    told = {pointer: weighed.get(pointer) or of_absent(pointer, presence) for pointer in leaves}
+    return told, presence
 
 
 def _labelled(spot: Spot, probabilities: Mapping[str, float]) -> dict[str, float]:

@@ -264,7 +264,7 @@ def _drops_null(node: Node, key: str) -> bool:
             continue
         here = way.key(here, value)
         lifted = way.lift(value, [])
-        if not is_object(lifted):
+        if not is_object(lifted) or isinstance(here, int):
             return False
         if here is not None and here not in lifted:
             return True

@@ -7,7 +7,6 @@ back here into the result. `_places` finds the values, `_choice` and `_sequence`
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, cast
@@ -21,7 +20,7 @@ from extractkit.confidence._matching import Menu, Option
 from extractkit.confidence._options import ABSENT, Plan
 from extractkit.confidence._places import Found, ListFound, ValueFound, find
 from extractkit.confidence._sequence import sequence_probability
-from extractkit.confidence._words import of_choice, of_sequence, unavailable
+from extractkit.confidence._words import of_absent, of_choice, of_sequence, unavailable
 from extractkit.messages import Decision, TokenLogprob
 from extractkit.parsing import ParsedDocument
 from extractkit.paths import JsonValue, Pointer, is_array, is_object
@@ -262,17 +261,4 @@ class _Scoring:
                 words = [f"of all that stands at {above or '(root)'}, written as one text"]
                 reason = "; ".join([*words, outer.reason] if outer.reason else words)
                 return dataclasses.replace(outer, reason=reason)
-        return self._of_absent(pointer)
-
-    def _of_absent(self, pointer: Pointer) -> Confidence:
-        """Return what is known of an object that is empty because all of its keys are absent."""
-        keys = [found for key, found in self._presence.items() if key.rpartition("/")[0] == pointer]
-        if not keys or not all(found.probability for found in keys):
-            return unavailable("not available: the answer holds no value of its own for this place")
-        return Confidence(
-            kind="choice",
-            probability=math.prod(found.probability or 0.0 for found in keys),
-            low=math.prod(found.low or 0.0 for found in keys),
-            high=math.prod(found.high or 0.0 for found in keys),
-            reason="all of its keys are absent: these choices together",
-        )
+        return of_absent(pointer, self._presence)

@@ -5,14 +5,16 @@ Neighbours: `_choice` and `_sequence` compute, `results.Confidence` is what the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Final
 
 from extractkit.confidence._choice import Choice
 from extractkit.confidence._sequence import Sequence
+from extractkit.paths import Pointer
 from extractkit.results import Confidence
 
-__all__ = ["of_choice", "of_sequence", "unavailable"]
+__all__ = ["of_absent", "of_choice", "of_sequence", "unavailable"]
 
 _SHOWN: Final = 3
 
@@ -20,6 +22,25 @@ _SHOWN: Final = 3
 def unavailable(reason: str) -> Confidence:
     """Return that there is no number, and why."""
     return Confidence(kind="unavailable", reason=reason)
+
+
+def of_absent(pointer: Pointer, presence: Mapping[Pointer, Confidence]) -> Confidence:
+    """Return what is known of an object that is empty because all of its keys are absent.
+
+    Args:
+        pointer: Where it stands.
+        presence: What is known of the keys that could be absent.
+    """
+    keys = [found for key, found in presence.items() if key.rpartition("/")[0] == pointer]
+    if not keys or not all(found.probability for found in keys):
+        return unavailable("not available: the answer holds no value of its own for this place")
+    return Confidence(
+        kind="choice",
+        probability=math.prod(found.probability or 0.0 for found in keys),
+        low=math.prod(found.low or 0.0 for found in keys),
+        high=math.prod(found.high or 0.0 for found in keys),
+        reason="all of its keys are absent: these choices together",
+    )
 
 
 def of_choice(choice: Choice) -> Confidence:

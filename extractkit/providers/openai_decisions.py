@@ -143,25 +143,29 @@ def _response(
     values: dict[Pointer, JsonValue] = {}
     probabilities: dict[Pointer, Mapping[str, float]] = {}
     stated: dict[Pointer, float] = {}
-    refused: list[Pointer] = []
+    refused: list[Leaf] = []
     for number, (leaf, answer) in enumerate(zip(leaves, answers, strict=True)):
         _require_name(answer, _name(number))
         if answer.get("type") == "refusal":
-            refused.append(leaf.pointer)
+            refused.append(leaf)
             continue
         read = _predicate if leaf.is_predicate else _choice
         values[leaf.pointer], probabilities[leaf.pointer] = read(leaf, answer)
         if not leaf.is_predicate and answer.get("confidence") is not None:
             stated[leaf.pointer] = _probability(leaf, answer["confidence"])
     text, starts = write(form, values)
+    details: dict[str, Any] = {"confidence": stated} if stated else {}
+    if refused:
+        details["refused"] = [leaf.pointer for leaf in refused]
+    names = ", ".join(f'"{leaf.name}"' for leaf in refused)
     return ModelResponse(
         text=text,
         stop=StopReason.REFUSAL if refused else StopReason.STOP,
         stop_detail=f"{len(refused)} of {len(leaves)} questions refused" if refused else "decided",
-        refusal=f"the model declined to decide {', '.join(refused)}" if refused else None,
+        refusal=f"the model declined to decide {names}" if refused else None,
         usage=read_usage(body.get("usage")),
         model=read_text(body.get("model")),
-        details={"confidence": stated} if stated else {},
+        details=details,
         decisions=tuple(
             Decision(pointer=pointer, start=starts[pointer], probabilities=found)
             for pointer, found in probabilities.items()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 import pytest
+from pydantic import BaseModel
 
 from extractkit import compile_schema
 from extractkit.confidence import score
@@ -34,6 +35,34 @@ def test_offsets_are_bytes_of_the_text() -> None:
         "/é": 0.75,
         "/b": 0.875,
     }
+
+
+def test_null_in_a_tuple_is_null_and_not_an_absent_place() -> None:
+    compiled = compile_schema(tuple[bool, Literal["a"] | None], "openai-strict")
+    text = '{"0":true,"1":null}'
+    shares = {'"a"': 0.25, "null": 0.75}
+    decision = Decision(pointer="/1", start=14, probabilities=shares)
+    found = score((), text, parse_json(text), compiled, leaves=["/1"], decisions=[decision])
+    assert found.leaves["/1"].alternatives == shares
+    assert not found.presence
+
+
+def test_an_object_without_keys_is_as_sure_as_their_absence() -> None:
+    class Form(BaseModel):
+        one: Literal["a", "b"] = "a"
+        two: Literal["c", "d"] = "c"
+
+    compiled = compile_schema(tuple[Form], "openai-strict")
+    text = '{"0":{"one":null,"two":null}}'
+    decisions = [
+        Decision(pointer="/0/one", start=12, probabilities={'"a"': 0.25, '"b"': 0.25, "null": 0.5}),
+        Decision(
+            pointer="/0/two", start=23, probabilities={'"c"': 0.125, '"d"': 0.125, "null": 0.75}
+        ),
+    ]
+    found = score((), text, parse_json(text), compiled, leaves=["/0"], decisions=decisions)
+    assert found.leaves["/0"].probability == 0.375
+    assert found.presence["/0/two"].probability == 0.75
 
 
 @pytest.mark.parametrize("leaf", ["/nowhere", "/value/below"])

@@ -393,7 +393,7 @@ def test_a_refused_question_gives_no_value_and_keeps_what_was_decided(
     server.play_by(deciding(*_calm(None)))
     result = extract(Letter, TEXT, model=model)
     assert (result.status, result.value) == (Status.REFUSED, None)
-    assert result.refusal == "the model declined to decide /kind"
+    assert result.refusal == 'the model declined to decide "kind"'
     assert result.partial is not None
     assert result.partial.document == {
         "tone": "calm",
@@ -402,10 +402,11 @@ def test_a_refused_question_gives_no_value_and_keeps_what_was_decided(
         "version": "v1",
     }
     assert result.partial.states["/kind"].value == "missing"
+    assert result.provenance.details["refused"] == ["/kind"]
     assert "1 of 6 questions refused" in result.findings[0].message
     assert len(server.requests) == 1  # a refusal is not asked again
     assert result.usage.input_tokens == INPUT_TOKENS
-    with pytest.raises(extractkit.errors.RefusedError, match="declined to decide /kind"):
+    with pytest.raises(extractkit.errors.RefusedError, match='declined to decide "kind"'):
         result.unwrap()
 
 
