@@ -320,7 +320,7 @@ def test_a_weaker_way_of_asking_has_the_notes_of_its_own_form() -> None:
 
 
 def test_what_is_kept_of_a_question_hangs_on_the_wish() -> None:
-    questions = [
+    questions: list[Question[Any]] = [
         Question(target=Note, text="", decoding=decoding) for decoding in (CODES, Decoding())
     ]
     for question in questions:

@@ -6,7 +6,7 @@ import json
 import pickle
 import string
 from enum import Enum, IntEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import pytest
 from pydantic import BaseModel, Field
@@ -139,6 +139,7 @@ class Marked(BaseModel):
     inner: Cat
 
 
+Word: TypeAlias = Verbatim[Literal["ok", "no"]]
 OPEN = "other values may stand there, too"
 SOURCED = "its members are looked for in the source, as they are written"
 APART = "it tells alternatives apart"
@@ -150,7 +151,7 @@ LEFT: list[tuple[Any, dict[str, str]]] = [
     (Literal[10, 20] | int, {"": OPEN}),
     ({"anyOf": [{"enum": ["ok", "no"]}, {}]}, {"": OPEN}),
     (Grounded[Tone], {"": SOURCED}),
-    (Verbatim[Literal["ok", "no"]], {"": SOURCED}),
+    (Word, {"": SOURCED}),
     (Grounded[list[Tone]], {"/*": SOURCED}),
     (Grounded[Marked], {"/inner/kind": SOURCED}),
     (Annotated[Cat | Dog, Field(discriminator="kind")], {"/kind": APART}),
