@@ -82,7 +82,7 @@ class AbstentionPolicy:
         target_accuracy: Of what is kept, this share is right.
         confidence_level: With this probability, over the pairs it was fitted on.
         fields: Which leaves decide, "*" standing for every list position; empty: all leaves
-            that are choices or have an agreement, and those that have no number.
+            that are choices or have an agreement or a verdict, and those that have no number.
         count: How many pairs it was fitted on.
         tested: How many of these the thresholds were tested on.
         kept: How many of these reach the threshold.

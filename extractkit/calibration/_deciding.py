@@ -48,7 +48,7 @@ def deciding(
 ) -> Mapping[Pointer, Confidence | None]:
     """Return the leaves that decide; None for a field that stands nowhere."""
     if not fields:
-        return {at: found for at, found in result.confidence.items() if _is_answer(found)}
+        return {at: found for at, found in _leaves(result).items() if _is_answer(found)}
     leaves: dict[Pointer, Confidence | None] = {}
     missing = dict.fromkeys(fields)
     for pointer, found in _places(result).items():
@@ -85,9 +85,20 @@ def _is_answer(confidence: Confidence) -> bool:
     return confidence.kind != "sequence"
 
 
+def _leaves(result: ExtractionResult[Any]) -> dict[Pointer, Confidence]:
+    """Return what is known of each leaf: of a text or number the verdict, if it was asked for."""
+    verdicts = {
+        pointer: verdict
+        for pointer, verdict in result.verdicts.items()
+        if pointer in result.confidence
+        and result.confidence[pointer].kind in ("sequence", "unavailable")
+    }
+    return {**result.confidence, **verdicts}
+
+
 def _places(result: ExtractionResult[Any]) -> dict[Pointer, Confidence]:
     """Return all leaves, and the places at which nothing stands."""
-    leaves = result.confidence
+    leaves = _leaves(result)
     absent = {
         pointer: found
         for pointer, found in result.presence.items()

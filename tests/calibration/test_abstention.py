@@ -350,6 +350,18 @@ def test_a_result_that_no_policy_keeps_has_no_least_confidence() -> None:
     assert least_confidence(invalid) is None
 
 
+def test_a_verdict_counts_in_place_of_the_tokens_of_a_text() -> None:
+    verdict = Confidence(kind="choice", probability=0.9, alternatives={"right": 0.9, "wrong": 0.1})
+    plain = result_with({"/tone": CHOICE, "/size": TEXT})
+    asked = dataclasses.replace(plain, verdicts={"/size": verdict, "/tone": TEXT})
+    assert policy_at(0.5, "/size").apply(asked).keep
+    assert not policy_at(0.5, "/size").apply(plain).keep
+    assert policy_at(0.5).apply(asked).kept == ("/tone", "/size")
+    assert least_confidence(asked) == 0.8  # of a choice its own number, whatever else was asked
+    failed = dataclasses.replace(plain, verdicts={"/size": NONE})
+    assert list(policy_at(0.5).apply(failed).abstained) == ["/size"]
+
+
 def test_a_key_of_a_map_may_be_a_number_and_be_meant() -> None:
     result = result_with({"/years/2024/kind": CHOICE, "/years/2025/kind": NONE})
     assert policy_at(0.7, "/years/2024/kind").apply(result).kept == ("/years/2024/kind",)
