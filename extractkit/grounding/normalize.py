@@ -163,6 +163,10 @@ def joins_previous(char: str) -> bool:
     )
 
 
+# Unicode's stream-safe text has no more marks in a row; normalising a row costs its square.
+_LONGEST_CLUSTER = 31
+
+
 class _Folder:
     """Collects folded pieces of one text."""
 
@@ -215,6 +219,7 @@ class _Folder:
 
     def _cluster(self, start: int, end: int) -> int:
         stop = start + 1
+        end = min(end, start + _LONGEST_CLUSTER)
         while stop < end and self.text[stop] > "\x7f" and joins_previous(self.text[stop]):
             stop += 1
         self._add(_fold_cluster(self.text[start:stop]), start, stop, linear=False)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, time
 from decimal import Decimal
-from itertools import pairwise
+from itertools import compress, pairwise
 
 from extractkit.grounding import ClaimKind, ClaimRow, locate_rows
 from extractkit.grounding.dates import DateIndex
@@ -81,15 +81,19 @@ def stated(text: str, options: Grounding) -> Stated:
     numbers = NumberIndex(text, decimal=own.decimal)
     in_words = SpelledIndex(text, options.locale).values if options.spelled else ()
     beside = (*FractionIndex(text).values, *in_words)
-    return Stated(
+    glued = [each for each in dict.fromkeys(_GLUED.findall(text)) if numbers.spelled(each)]
+    found = Stated(
         chunks=_chunks(text),
-        glued=tuple(each for each in dict.fromkeys(_GLUED.findall(text)) if numbers.spelled(each)),
+        glued=(),
         numbers=_numbers(numbers, dates, beside),
         dates=tuple(sorted(dates.days)),
         times=TimeIndex(text).stated,
         _text=text,
         _options=options,
     )
+    # What follows the digits may make another number of them: 5 in 5e3.
+    is_stated = found.states(glued, "text")
+    return replace(found, glued=tuple(compress(glued, is_stated)))
 
 
 def _chunks(text: str) -> tuple[str, ...]:

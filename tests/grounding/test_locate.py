@@ -280,6 +280,18 @@ def test_cost_is_near_linear_in_the_source() -> None:
     assert seconds(4000) < 16 * seconds(1000)
 
 
+def test_rows_of_marks_on_one_letter_cost_no_more_than_other_text() -> None:
+    claims = [Claim(value="xyz"), Claim(pointer="/y", value=5, kind="number")]
+
+    def seconds(marks: int) -> float:
+        started = time.process_time()
+        locate(claims, "a" + "\u0301\u0316" * marks)
+        return time.process_time() - started
+
+    seconds(1000)
+    assert seconds(40_000) < 16 * max(seconds(10_000), 0.01)
+
+
 def test_doubtful_places_beside_plain_ones_count_as_places_that_a_list_may_share() -> None:
     claims = [Claim(pointer=f"/rows/{row}/qty", value=4, kind="number") for row in range(3)]
     plain = locate(claims, "GPT-4: 4 and 4")

@@ -79,6 +79,10 @@ def test_digits_beside_letters_are_listed_where_they_stand_as_a_number() -> None
     assert facts("RM9.00 and RM9.00, AB48 and EUR7").glued == ("9.00", "7")
 
 
+def test_digits_of_a_number_that_goes_on_are_no_text_by_themselves() -> None:
+    assert facts("rate 5e5, $48.00e5, 007e5").glued == ()
+
+
 def test_it_says_of_values_whether_they_are_stated() -> None:
     assert facts("paid in CASH, 5").states(["cash", "card", "5"], "text") == (True, False, True)
     assert facts("paid in CASH, 5").states([5, 7.5], "number") == (True, False)

@@ -87,7 +87,8 @@ def optional(part: Part) -> Part:
 
 def quoted(text: str) -> str:
     """Return `text` as a string of Lark."""
-    return json.dumps(text, ensure_ascii=False)
+    # The engine takes every character as it stands but this one.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 class Rules:

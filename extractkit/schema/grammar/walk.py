@@ -323,9 +323,9 @@ class Walk:
         high = None if node.max_properties is None else max(0, node.max_properties - declared)
         if node.is_closed and not node.patterns:
             low = high = 0
-        others = Repeat(
-            part=self._other(node, below) if high != 0 else _NOTHING, low=low, high=high
-        )
+        others = Repeat(part=_NOTHING, low=low, high=high)
+        if high != 0:
+            others = self._others(node, below, others)
         return Row(parts=(Literal(text="{"), body(self._rules, keys, others), Literal(text="}")))
 
     def _unstated(self, node: ObjectNode) -> tuple[Property, ...]:
@@ -343,19 +343,33 @@ class Walk:
             return Literal(text="null")
         return self._missing(prop.node, here)
 
-    def _other(self, node: ObjectNode, here: _Here) -> Part:
-        """Return what a key that is not declared may be, with its value."""
+    def _others(self, node: ObjectNode, here: _Here, wanted: Repeat) -> Repeat:
+        """Return what keys that are not declared may be, with their values, and how many.
+
+        A key stands there once, so that there are no more than the source states.
+        """
         ways: list[Part] = []
-        for pattern, value in node.patterns:
-            ways.append(self._pair(self._key(pattern, node, here), value, here))
-        if not node.is_closed:
-            ways.append(self._pair(self._key(None, node, here), node.extra, here))
-        return self._rules.rule(Either(parts=tuple(ways)))
+        counts: list[int | None] = []
+        patterns = [*node.patterns, *([] if node.is_closed else [(None, node.extra)])]
+        for pattern, value in patterns:
+            key, count = self._key(pattern, node, here)
+            ways.append(self._pair(key, value, here))
+            counts.append(count)
+        part: Part = self._rules.rule(Either(parts=tuple(ways)))
+        known = [count for count in counts if count is not None]
+        if len(known) < len(counts):
+            return replace(wanted, part=part)
+        most = sum(known)
+        if wanted.low > most:
+            part = self._missing(node, here)
+        high = most if wanted.high is None else min(most, wanted.high)
+        return Repeat(part=part, low=wanted.low, high=max(high, wanted.low, 1))
 
     def _pair(self, key: Part, value: Node, here: _Here) -> Part:
         return Row(parts=(key, COLON, self._part(value, here)))
 
-    def _key(self, pattern: str | None, node: ObjectNode, here: _Here) -> Part:
+    def _key(self, pattern: str | None, node: ObjectNode, here: _Here) -> tuple[Part, int | None]:
+        """Return what a key may be, and how many there are of it; None where that is unknown."""
         length = _LENGTH_ONLY.fullmatch(pattern or "^(?s:.){0,}$")
         low, high = (0, None) if length is None else _bounds(length)
         here = replace(here, mark=node.key_mark or here.mark)
@@ -363,15 +377,15 @@ class Walk:
             if length is not None:
                 most = self._room(low, high) if "keyLength" in self._added(node) else high
                 key = StringNode(pointer=node.pointer, min_length=low, max_length=most)
-                return self._from_source(key, here, self._sourced)
+                return self._from_source(key, here, self._sourced), None
             found = texts(StringNode(pattern=pattern), self._sourced, decimal=False)
-            return self._one_of(found, node, here)
+            return self._one_of(found, node, here), len(found)
         if length is None:
-            return self._embedded(StringNode(pattern=pattern), here)
+            return self._embedded(StringNode(pattern=pattern), here), None
         names = [] if pattern else [prop.name for prop in node.properties]
         if names:
-            return any_key(self._rules, low, high, names)
-        return any_text(self._rules, low, high)
+            return any_key(self._rules, low, high, names), None
+        return any_text(self._rules, low, high), None
 
 
 def is_marked(tree: SchemaTree) -> bool:

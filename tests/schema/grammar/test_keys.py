@@ -112,3 +112,20 @@ def test_every_key_that_the_grammar_admits_is_grounded(source: str, seed: int) -
         compiled = compiled_for(Maps)
         outcome = checks.run(compiled, compiled.lift(json.loads(written)), text=source)
         assert [each for each in outcome.findings if each.code == "not_in_source"] == []
+
+
+def test_a_map_has_no_more_entries_than_the_source_states_keys() -> None:
+    days = judge(dict[Grounded[date], int], "5 on 4 March 2024, 7 on 6 March 2024")
+    one, two = '"2024-03-04": 5', '"2024-03-06": 7'
+    assert days.admits("{}")
+    assert days.admits(f"{{{one}, {two}}}")
+    assert not days.admits(f"{{{one}, {two}, {one}}}")
+    tagged = judge(dict[Verbatim[Annotated[str, Field(pattern="^oak$")]], int], "oak 12, pine 7")
+    assert tagged.admits('{"oak": 12}')
+    assert not tagged.admits('{"oak": 12, "oak": 7}')
+
+
+def test_a_map_that_needs_more_keys_than_the_source_states_cannot_be_filled() -> None:
+    wanted = dict[Grounded[date], int]
+    grammar = grammar_of(Annotated[wanted, Field(min_length=2)], "5 on 4 March 2024")
+    assert grammar.unfilled == ("",)

@@ -309,3 +309,8 @@ def test_marks_below_rules_over_keys_that_cannot_be_written_hold_all_the_same() 
     grammar = judge(schema, "oak")
     assert grammar.admits('{"x_1": "oak"}')
     assert not grammar.admits('{"x_1": "elm"}')
+
+
+def test_a_text_with_a_control_character_beyond_ascii_ones_is_written_as_it_stands() -> None:
+    grammar = at_x(Verbatim[Annotated[str, Field(pattern="^a.+$")]], "x a\x7fb c")
+    assert admitted(grammar, '"a\x7fb"', '"a\x7fb c"', '"ab"') == ['"a\x7fb"', '"a\x7fb c"']
