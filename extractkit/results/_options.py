@@ -35,7 +35,7 @@ class Decoding:
         repair: Take one unambiguous document out of a fence, a preamble or a reasoning block.
         aligned: Weigh samples so that they follow the model's distribution given the grammar.
         beam: How many beginnings of the answer a local model follows at once, 1 to 16; 1 is greedy.
-            The whole answer with the best mean log-probability of its choices is taken.
+            The whole answer with the best mean log-probability of its free tokens is taken.
         combine: Which of several samples is the answer.
         verdict: Ask once more, of each text and number, whether it is right: `result.verdicts`.
 

@@ -3,22 +3,23 @@
 Neighbours: `_decoding.decode` grows one answer greedily, `_growing` holds each to its mask, the
 engine keeps a branch for each. This file knows no schema and no provider.
 
-The score of an answer is its log-probability divided by (number of choices) ** ALPHA:
+The score of an answer is its log-probability divided by (number of free tokens) ** ALPHA:
 
-* the log-probability is the sum of `TokenLogprob.logprob`, which is that after the mask, over the
-  tokens that the model chose, and of the same for the choice to end, where ending was one;
-* a choice is a token, or the end, where more than one was legal. Forced tokens are certain and no
-  choice; counted, they would make an answer the better, the more structure it has;
-* ALPHA is 1: the mean log-probability of a choice. Length is divided by in the same way, with the
-  same exponent, by `generate` of the `transformers` library (length_penalty, 1.0 by default).
+* a free token is one that stands where more than one was legal; the end of the answer is one too
+  where it was not the only way. Forced tokens are certain and do not count; counted, they would
+  make an answer the better, the more structure it has;
+* the log-probability is the sum over the free tokens of `TokenLogprob.logprob`, which is that
+  after the mask;
+* ALPHA is 1: the mean log-probability of a free token. Length is divided by in the same way, with
+  the same exponent, by `generate` of the `transformers` library (length_penalty, 1.0 by default).
 
-In every round each beginning that is followed makes one choice more, so that all have made the
-same number and are compared by the sum. The best of all continuations are kept, as many as the
-width less the answers that are whole; the one that greedy decoding would take is always among
-them. Those that end are put aside. It is over when as many answers are whole as the beam is wide,
-or nothing is left to follow. What the limit cuts takes no place, and is the answer only where none
-is whole. Of equals the one that was found first wins: an earlier round, a better beginning, a
-lower id. Two token sequences with the same text are two answers. So these hold:
+In every round each beginning that is followed gets one free token more, so that all have as many
+and are compared by the sum. The best of all continuations are kept, as many as the width less the
+answers that are whole; the one that greedy decoding would take is always among them. Those that
+end are put aside. It is over when as many answers are whole as the beam is wide, or nothing is left
+to follow. What the limit cuts takes no place, and is the answer only where none is whole. Of equals
+the one that was found first wins: an earlier round, a better beginning, a lower id. Two token
+sequences with the same text are two answers. So these hold:
 
 * a width of 1 is greedy decoding, token for token;
 * where greedy decoding has a whole answer, that of a beam has no lower score;
@@ -49,7 +50,7 @@ from extractkit.providers.local._recording import Recorder, best_places, log_mas
 __all__ = ["ALPHA", "search"]
 
 ALPHA: Final = 1.0
-"""What the number of choices is raised to before a log-probability is divided by it."""
+"""What the number of free tokens is raised to before a log-probability is divided by it."""
 
 
 def search(
@@ -65,7 +66,7 @@ def search(
     """Return the best answer to `prompt` that a beam finds.
 
     Of what `decode` says of an answer, `forward_passes` and the seconds are those of the whole
-    search. `beam` holds "width", "score", "choices", "finished" (answers that were whole) and
+    search. `beam` holds "width", "score", "free_tokens", "finished" (answers that were whole) and
     "cut" (answers that the limit cut).
 
     Args:
@@ -111,7 +112,7 @@ def search(
         beam={
             "width": width,
             "score": best.score,
-            "choices": best.choices,
+            "free_tokens": best.free,
             "finished": len(beam.finished),
             "cut": len(beam.cut),
         },
@@ -125,8 +126,8 @@ class _Beginning:
     Attributes:
         answer: The answer so far.
         branch: Where the engine keeps what it has evaluated of it; None for nothing.
-        log_probability: Sum over the choices.
-        choices: How many there were.
+        log_probability: Sum over the free tokens.
+        free: How many there are.
         greedy: Whether greedy decoding would have taken the same tokens.
         legal: Tokens that may come next; None for all.
     """
@@ -134,14 +135,14 @@ class _Beginning:
     answer: Growing
     branch: int | None = None
     log_probability: float = 0.0
-    choices: int = 0
+    free: int = 0
     greedy: bool = False
     legal: Legal | None = None
 
     @property
     def score(self) -> float:
-        """What it is compared by with answers of another length; 0.0 where nothing was chosen."""
-        length: float = max(1, self.choices) ** ALPHA
+        """What it is compared by with answers of another length; 0.0 where no token is free."""
+        length: float = max(1, self.free) ** ALPHA
         return self.log_probability / length
 
 
@@ -212,10 +213,10 @@ class _Search:
         return max(self.finished or self.cut, key=lambda beginning: beginning.score)
 
     def _settled(self, beginnings: Iterable[_Beginning]) -> list[_Beginning]:
-        """Take each to its next choice; return those that have one, and put the others aside."""
+        """Take each to its next free token; put aside those that end before it, return the rest."""
         followed: list[_Beginning] = []
         for beginning in beginnings:
-            if self._has_choice(beginning):
+            if self._goes_on(beginning):
                 followed.append(beginning)
                 continue
             self.branches.leave(beginning.branch)
@@ -223,7 +224,7 @@ class _Search:
             (self.finished if whole else self.cut).append(beginning)
         return followed
 
-    def _has_choice(self, beginning: _Beginning) -> bool:
+    def _goes_on(self, beginning: _Beginning) -> bool:
         answer = beginning.answer
         while True:
             answer.take_forced()
@@ -234,7 +235,7 @@ class _Search:
                 return True
 
     def _grown(self, followed: Sequence[_Beginning]) -> list[_Beginning]:
-        """Return the best continuations by one choice, best first."""
+        """Return the best continuations by one free token, best first."""
         places = self._width - len(self.finished)
         seen = [self._seen(beginning) for beginning in followed]
         options = [
@@ -287,7 +288,7 @@ class _Search:
             answer=answer,
             branch=self.branches.shared(before.branch),
             log_probability=option.log_probability,
-            choices=before.choices + 1,
+            free=before.free + 1,
             greedy=option.greedy,
         )
 

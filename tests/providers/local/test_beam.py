@@ -114,8 +114,8 @@ def every_answer(engine: Toy, mask: Any, limit: int) -> list[tuple[float, tuple[
     """Return (score, tokens, whole) of every token sequence that `mask` admits, by brute force."""
     found: list[tuple[float, tuple[int, ...], bool]] = []
 
-    def go(mask: Any, tokens: tuple[int, ...], total: float, choices: int) -> None:
-        score = total / max(1, choices) ** ALPHA
+    def go(mask: Any, tokens: tuple[int, ...], total: float, free: int) -> None:
+        score = total / max(1, free) ** ALPHA
         tokens += tuple(mask.forced())
         if len(tokens) > limit or (len(tokens) == limit and not mask.finished):
             found.append((score, tokens[:limit], False))
@@ -132,12 +132,12 @@ def every_answer(engine: Toy, mask: Any, limit: int) -> list[tuple[float, tuple[
         scores -= math.log(np.exp(scores).sum())
         for token, own in zip(legal.tolist(), scores.tolist(), strict=True):
             if token in VOCABULARY.control_ids:
-                ended = (total + own) / max(1, choices + many) ** ALPHA
+                ended = (total + own) / max(1, free + many) ** ALPHA
                 found.append((ended, tokens, True))
                 continue
             after = mask.fork()
             after.accept(token)
-            go(after, (*tokens, token), total + own, choices + many)
+            go(after, (*tokens, token), total + own, free + many)
 
     go(mask, (), 0.0, 0)
     return found
@@ -297,7 +297,7 @@ class TestRecords:
         mask = compiler.mask(Constraint(schema=TREES))
         decoded = beam(Toy(3), 4, mask=mask, top_logprobs=0)
         chosen = [record.logprob for record in decoded.records if not record.forced]
-        assert decoded.beam["choices"] == len(chosen)
+        assert decoded.beam["free_tokens"] == len(chosen)
         assert decoded.beam["score"] == pytest.approx(sum(chosen) / len(chosen) ** ALPHA)
 
     def test_nothing_is_recorded_unless_asked_for(self, compiler: GrammarCompiler) -> None:
@@ -326,10 +326,10 @@ class TestEnding:
         assert (cut.stop, cut.stop_detail) == (StopReason.LENGTH, "limit")
         assert (cut.beam["finished"], len(cut.tokens)) == (0, 4)
 
-    def test_free_text_ends_at_a_control_token_which_is_a_choice(self) -> None:
+    def test_free_text_ends_at_a_control_token_which_counts(self) -> None:
         decoded = beam(ByteEngine("Hello", lean=12.0), 3, top_logprobs=1)
         assert (shown(decoded), decoded.stop_detail) == ("Hello", "eos")
-        assert decoded.beam["choices"] == len(decoded.tokens) + 1
+        assert decoded.beam["free_tokens"] == len(decoded.tokens) + 1
         assert decoded.beam["score"] < sum(r.logprob for r in decoded.records) / 6
 
     def test_an_answer_that_is_forced_as_a_whole_needs_no_model(
@@ -339,7 +339,7 @@ class TestEnding:
         decoded = beam(engine, 4, mask=compiler.mask(Constraint(schema={"enum": ["oak"]})))
         assert (shown(decoded), decoded.forward_passes) == ('"oak"', 0)
         assert engine.evaluated == []
-        assert decoded.beam == {"width": 4, "score": 0.0, "choices": 0, "finished": 1, "cut": 0}
+        assert decoded.beam == {"width": 4, "score": 0.0, "free_tokens": 0, "finished": 1, "cut": 0}
 
     def test_the_clock_is_looked_at_and_nothing_is_left_in_the_engine(
         self, compiler: GrammarCompiler
