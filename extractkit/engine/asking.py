@@ -32,6 +32,8 @@ _R = TypeVar("_R")
 Flowing: TypeAlias = Generator[Step, ModelResponse | None, _R]
 """Steps that end in something."""
 
+_Change: TypeAlias = Callable[[ModelRequest], ModelRequest]
+
 _MOST_PAUSES: Final = 8
 """How often an answer that paused is asked to go on."""
 _REFUSED: Final = "top_logprobs refused"
@@ -79,7 +81,7 @@ class Asking(Generic[T]):
         self._told: set[str] = set()
         self._draws: Draws[T] | None = None
         self._given: Given[T] | None = None
-        self._dropped: set[str] = set()
+        self._dropped: dict[str, _Change] = {}
         timeout_s = question.timeout_s
         self._budget = Budget(
             clock=clock,
@@ -99,12 +101,17 @@ class Asking(Generic[T]):
             Finding(level=Validity.NONE, path="", message=message, severity="note", code=code)
         )
 
-    def _answer(self, request: ModelRequest) -> Flowing[Answer]:
-        """Get one answer: without what the provider refuses, and to its end where it pauses."""
+    def _answer(self, request: ModelRequest, budget: Budget | None = None) -> Flowing[Answer]:
+        """Get one answer: without what the provider refuses, and to its end where it pauses.
+
+        Args:
+            request: What is asked.
+            budget: What is left for it; None for that of the whole extraction.
+        """
         refused: list[str] = []
         while True:
             try:
-                answer = yield from self._ask(request)
+                answer = yield from self._ask(request, budget)
                 break
             except ProviderError as error:
                 request = self._without_refused(request, error)
@@ -117,13 +124,13 @@ class Asking(Generic[T]):
             before = answer.response
             self._beside.append(before)  # until the rest has come, with which it is one answer
             answer = yield from self._ask(
-                dataclasses.replace(request, continue_with=before.continue_with)
+                dataclasses.replace(request, continue_with=before.continue_with), budget
             )
             self._beside.remove(before)
             answer = dataclasses.replace(answer, response=_joined(before, answer.response))
         return answer
 
-    def _ask(self, request: ModelRequest) -> Flowing[Answer]:
+    def _ask(self, request: ModelRequest, budget: Budget | None = None) -> Flowing[Answer]:
         number = self._watch.sent(request, self._budget.left())
         began = self._clock()
 
@@ -133,7 +140,7 @@ class Asking(Generic[T]):
             if retry_in_s is not None:
                 number = self._watch.sent(request, self._budget.left())
 
-        answer = yield from ask(request, self._budget, failed=failed)
+        answer = yield from ask(request, budget or self._budget, failed=failed)
         answer = dataclasses.replace(answer, number=number)
         _require_text(answer.response, self._provider)
         self._watch.received(answer)
@@ -145,18 +152,25 @@ class Asking(Generic[T]):
         Only what nobody asked for is left out; that it was is noted.
         """
         name = error.parameter
-        if name is None or name in self._dropped:
+        if name is None:
             raise error
-        self._dropped.add(name)
+        if name in self._dropped:  # maybe by another request that was under way with this one
+            less = self._dropped[name](request)
+            if less == request:
+                raise error
+            return less
+        self._dropped[name] = _as_it_is
         told = f"{name} was left out, because the provider refuses it: {error.message}"
         if name == "top_logprobs" and request.top_logprobs is not None:
             self._question.kept[_REFUSED] = told
             self._note(told, "downgrade")
-            return self._changed(request, lambda one: dataclasses.replace(one, top_logprobs=None))
+            return self._drop(
+                name, request, lambda one: dataclasses.replace(one, top_logprobs=None)
+            )
         if name in self._capabilities.unasked:
             self._note(told, "downgrade")
-            return self._changed(
-                request, lambda one: dataclasses.replace(one, without=one.without | {name})
+            return self._drop(
+                name, request, lambda one: dataclasses.replace(one, without=one.without | {name})
             )
         if name in ("constraint", "json_mode") and self._question.strategy == "auto":
             return self._weaker(request, name, error)
@@ -168,12 +182,17 @@ class Asking(Generic[T]):
         if getattr(request.sampling, name, None) is None:
             raise error
         self._note(told, "downgrade")
-        return self._changed(
+        return self._drop(
+            name,
             request,
             lambda one: dataclasses.replace(
                 one, sampling=dataclasses.replace(one.sampling, **{name: None})
             ),
         )
+
+    def _drop(self, name: str, request: ModelRequest, change: _Change) -> ModelRequest:
+        self._dropped[name] = change
+        return self._changed(request, change)
 
     def _leave_out_what_is_known_to_be_refused(self) -> None:
         """Ask without log-probabilities where another text of the same question learned it so."""
@@ -183,9 +202,7 @@ class Asking(Generic[T]):
             self._note(told, "downgrade")
             self._changed(request, lambda one: dataclasses.replace(one, top_logprobs=None))
 
-    def _changed(
-        self, request: ModelRequest, change: Callable[[ModelRequest], ModelRequest]
-    ) -> ModelRequest:
+    def _changed(self, request: ModelRequest, change: _Change) -> ModelRequest:
         """Return `request` changed; those that come after it are changed alike."""
         self._setup = dataclasses.replace(self._setup, request=change(self._setup.request))
         return change(request)
@@ -213,14 +230,17 @@ class Asking(Generic[T]):
             ),
         )
 
-    def _reason(self, index: int = 0) -> Flowing[ModelRequest | Answer]:
+    def _reason(
+        self, index: int = 0, budget: Budget | None = None
+    ) -> Flowing[ModelRequest | Answer]:
         """Let the model reason freely; return the request for the answer, or how it declined.
 
         Args:
             index: Which of several answers it is for.
+            budget: What is left for it; None for that of the whole extraction.
         """
         asked = prompts.reasoning(seeded(self._setup.request, index))
-        answer = yield from self._answer(for_reasoning(asked, self._question))
+        answer = yield from self._answer(for_reasoning(asked, self._question), budget)
         response = answer.response
         if response.refusal or response.stop in _ENDED:
             return answer
@@ -236,6 +256,10 @@ class Asking(Generic[T]):
             response.text,
             codes=prompts.legend(self._setup.compiled),
         )
+
+
+def _as_it_is(request: ModelRequest) -> ModelRequest:
+    return request
 
 
 def _has_paused(response: ModelResponse) -> bool:

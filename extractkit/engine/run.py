@@ -17,7 +17,7 @@ from extractkit.engine.judge import Judged, judge
 from extractkit.engine.kept import put
 from extractkit.engine.samples import Draws, agreed, best_drawn, choose, summary
 from extractkit.engine.several import seeded, with_shared_prompt
-from extractkit.engine.steps import Answer, Together
+from extractkit.engine.steps import Answer, Budget, Together
 from extractkit.engine.sureness import (
     Exact,
     exact_scores,
@@ -171,19 +171,20 @@ class Run(Asking[T]):
                 self._note(f"an answer broke off, and could not be asked for again: {error}")
 
     def _drawn(self, index: int, draws: Draws[T]) -> Flowing[None]:
+        budget = dataclasses.replace(self._budget)  # each answer may fail on its way as one may
         request: ModelRequest | None = seeded(self._setup.request, index)
         if self._setup.plan.two_step:
-            reasoned = yield from self._reason(index)
+            reasoned = yield from self._reason(index, budget)
             if isinstance(reasoned, Answer):
                 draws.drawn[index] = [self._judge(reasoned)]
                 return
             request = reasoned
         while request is not None:
-            answer = yield from self._answer(request)
+            answer = yield from self._answer(request, budget)
             judged = self._judge(answer)
             draws.drawn.setdefault(index, []).append(judged)
             broken = judged.response.broken if judged.status is Status.TRUNCATED else ""
-            request = judged.request if broken and self._sent_again(broken) else None
+            request = judged.request if broken and self._sent_again(broken, budget) else None
             if self._question.decoding.aligned and request is None:
                 yield from self._weigh(index, draws, judged)
 
@@ -220,6 +221,8 @@ class Run(Asking[T]):
             self._notes += given.notes
         else:
             self._note("the answer was asked for after these, with what is wrong with one of them")
+        if best.request is not None:  # what it was drawn by is what a result says
+            self._setup = dataclasses.replace(self._setup, request=best.request)
         return best, agreed(self._setup, draws, given, best)
 
     def _score(self, judged: Judged[T]) -> Flowing[Exact]:
@@ -271,7 +274,7 @@ class Run(Asking[T]):
     def _next_request(self, last: Judged[T]) -> ModelRequest | None:
         """Return what to ask after the answer `last`; None where nothing more can help."""
         if last.response.broken and last.status is Status.TRUNCATED:
-            return self._sent_again(last.response.broken)
+            return self._sent_again(last.response.broken, self._budget)
         if len(self._judged) - self._first_answers >= self._question.retry.answers:
             return None
         if last.status is Status.TRUNCATED:
@@ -296,11 +299,11 @@ class Run(Asking[T]):
             return None
         return request
 
-    def _sent_again(self, why: str) -> ModelRequest | None:
+    def _sent_again(self, why: str, budget: Budget) -> ModelRequest | None:
         """Return the same question for an answer that broke off on its way, where one is left."""
-        if self._budget.transport <= 0 or self._budget.left() == 0:
+        if budget.transport <= 0 or budget.left() == 0:
             return None
-        self._budget.transport -= 1
+        budget.transport -= 1
         self._note(
             f"an answer broke off on its way, and the request was sent again: {why}", "resent"
         )

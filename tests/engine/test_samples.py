@@ -221,6 +221,29 @@ def test_a_temperature_that_the_provider_refuses_is_left_out_for_all() -> None:
     assert "own temperature" in told(result, "samples")
 
 
+def test_what_is_refused_of_several_answers_at_once_is_left_out_of_all_and_told_once() -> None:
+    class Odd(FakeProvider):
+        """Refuses log-probabilities from the second answer on."""
+
+        async def acomplete(
+            self, request: ModelRequest, *, timeout_s: float | None = None
+        ) -> ModelResponse:
+            await asyncio.sleep(0.01)
+            if request.top_logprobs is not None and self.requests:
+                raise BadRequestError("no log-probabilities", parameter="top_logprobs")
+            return await super().acomplete(request, timeout_s=timeout_s)
+
+    provider = Odd(lambda _: THREE, capabilities=Capabilities(logprobs=True))
+    result = asyncio.run(aextract(Order, TEXT, model=provider, samples=9))
+    assert result.confidence["/count"].probability == 1.0
+    assert [finding.code for finding in result.findings].count("downgrade") == 1
+
+
+def test_the_parameters_are_those_of_the_answer_that_is_given_out() -> None:
+    result, _ = ask([PROSE, THREE], 2, sampling=Sampling(seed=4))
+    assert result.provenance.parameters["seed"] == 5
+
+
 def test_the_whole_prompt_is_marked_as_shared_unless_the_examples_are_most_of_it() -> None:
     _, provider = ask(lambda _: THREE, 2, text="Ida " * 2000)
     assert {request.stable_messages for request in provider.requests} == {2}
@@ -261,6 +284,15 @@ def test_an_answer_that_fails_on_its_way_counts_and_is_told() -> None:
     assert "1 failed (ServerError: down" in told(result, "samples_missing")
     assert len(result.attempts) == 2
     assert len(provider.requests) == 3
+
+
+def test_each_answer_has_its_own_tries_on_the_way() -> None:
+    down = ServerError("down")
+    replies: list[Reply] = [down, down, THREE, down, THREE, down, down, THREE]
+    result, provider = ask(replies, 3, retry=Retry(transport=2))
+    assert result.confidence["/count"].probability == 1.0
+    assert [len(attempt.failures) for attempt in result.attempts] == [2, 1, 2]
+    assert len(provider.requests) == 8
 
 
 def test_the_first_one_may_fail_too() -> None:
