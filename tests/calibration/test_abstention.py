@@ -341,6 +341,42 @@ def test_the_least_confidence_is_what_keeps_a_whole_result() -> None:
         assert policy_at(threshold).apply(result).keep is policy_at(threshold).keeps(0.8)
 
 
+NUMBERS = st.one_of(
+    st.builds(
+        Confidence,
+        kind=st.sampled_from(["choice", "agreement", "sequence"]),
+        probability=st.floats(0, 1),
+    ),
+    st.builds(Confidence, kind=st.just("unavailable"), reason=st.sampled_from(["none", "forced"])),
+)
+PLACES = st.sampled_from(["", "/a", "/a/b", "/lines", "/lines/0", "/lines/0/b", "/lines/1/b"])
+FIELDS = st.sampled_from(["", "/a", "/a/b", "/lines/*/b", "/c"])
+PLAIN = result_with({})
+
+
+@given(
+    st.dictionaries(PLACES, NUMBERS),
+    st.dictionaries(PLACES, NUMBERS),
+    st.dictionaries(PLACES, NUMBERS),
+    st.lists(FIELDS, unique=True),
+    st.floats(0, 1),
+)
+def test_a_result_is_kept_if_and_only_if_its_least_confidence_is(
+    leaves: dict[str, Confidence],
+    presence: dict[str, Confidence],
+    verdicts: dict[str, Confidence],
+    fields: list[str],
+    threshold: float,
+) -> None:
+    result = dataclasses.replace(PLAIN, confidence=leaves, presence=presence, verdicts=verdicts)
+    policy = policy_at(threshold, *fields)
+    decision = policy.apply(result)
+    assert decision.keep is policy.keeps(least_confidence(result, fields=fields))
+    assert decision.keep is (not decision.abstained and bool(decision.kept))
+    assert not set(decision.kept) & set(decision.abstained)
+    assert decision.keep is (decision.reason == "")
+
+
 def test_a_result_that_no_policy_keeps_has_no_least_confidence() -> None:
     result = result_with({"/tone": CHOICE, "/mood": NONE})
     assert least_confidence(result) is None
