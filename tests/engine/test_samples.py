@@ -239,6 +239,13 @@ def test_what_is_refused_of_several_answers_at_once_is_left_out_of_all_and_told_
     assert [finding.code for finding in result.findings].count("downgrade") == 1
 
 
+def test_what_is_refused_although_it_was_left_out_is_the_providers_error() -> None:
+    native = Capabilities(enforcement="native", dialect="openai-strict")
+    for name in ("constraint", "temperature"):
+        with pytest.raises(BadRequestError, match="once more"):
+            ask(lambda _, name=name: BadRequestError("once more", parameter=name), 2, native)
+
+
 def test_the_parameters_are_those_of_the_answer_that_is_given_out() -> None:
     result, _ = ask([PROSE, THREE], 2, sampling=Sampling(seed=4))
     assert result.provenance.parameters["seed"] == 5

@@ -19,6 +19,10 @@ from extractkit import (
     extract,
 )
 from extractkit.checks import CheckContext
+from extractkit.engine.judge import judge, judge_assembled
+from extractkit.engine.question import Question
+from extractkit.engine.setup import prepare
+from extractkit.engine.steps import Answer
 from extractkit.messages import Capabilities, ModelRequest, ModelResponse, StopReason, TokenLogprob
 from extractkit.testing import FakeProvider, Reply
 
@@ -202,6 +206,31 @@ def test_a_limit_that_decoding_added_is_told_of_what_is_put_together() -> None:
     result = extract(Note, TEXT, model=provider, samples=3, decoding=MAJORITY)
     assert result.raw is None
     assert "bound_hit" in {found.code for found in result.findings}
+
+
+def test_what_does_not_fit_the_schema_that_is_sent_is_judged_all_the_same() -> None:
+    mask = Capabilities(enforcement="mask", dialect="llguidance", is_greedy=True, source="a test")
+    question: Question[Any] = Question(target=Order, text=TEXT)
+    setup = prepare(question, mask)
+    answer = Answer(response=ModelResponse(text=order("Ida", 3, 5), stop=StopReason.STOP))
+    near = judge(setup, answer)
+    assert near.status is Status.OK
+    made = judge_assembled(setup, {"buyer": "Ida", "count": "many"}, near)
+    assert made.status is Status.INVALID
+    assert {finding.path for finding in made.findings} == {"/count", "/total"}
+
+
+def test_structure_that_the_schema_does_not_take_gives_way_to_a_drawn_answer() -> None:
+    schema = {
+        "type": "object",
+        "properties": {key: {"type": "integer"} for key in "abc"},
+        "minProperties": 1,
+    }
+    result, _ = combined(['{"a": 1}', '{"b": 2}', '{"c": 3}'], schema)
+    assert result.value == {"a": 1}
+    found = note(result)
+    assert found is not None
+    assert "reach SYNTAX together" in found.message
 
 
 def test_exact_choices_of_what_nobody_wrote_are_not_asked_for() -> None:
