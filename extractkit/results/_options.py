@@ -33,10 +33,12 @@ class Decoding:
         confidence: Record log-probabilities.
         exact_choices: Score the alternatives that decoding did not visit, too.
         repair: Take one unambiguous document out of a fence, a preamble or a reasoning block.
-        aligned: Weigh samples so that they follow the model's distribution given the grammar.
+        aligned: Weigh samples so that they follow the model's distribution given the grammar; on
+            local models, with `samples` above 1.
         beam: How many beginnings of the answer a local model follows at once, 1 to 16; 1 is greedy.
             The whole answer with the best mean log-probability of its free tokens is taken.
-        combine: Which of several samples is the answer.
+        combine: Which of several samples is the answer: the "first" that is good enough, or the
+            "majority": at each place the value that most of them hold.
         verdict: Ask once more, of each text and number, whether it is right: `result.verdicts`.
 
     Raises:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final, Literal
@@ -33,6 +34,7 @@ from extractkit.messages import (
     TokenLogprob,
     Usage,
 )
+from extractkit.observe import ResponseReceived, capture_events
 from extractkit.testing import FakeProvider, Reply
 
 from .chains import ARTICLE, END, QUOTE, Chain, chained
@@ -292,6 +294,31 @@ def test_an_answer_that_was_cut_off_has_no_weight_and_is_not_read_again() -> Non
     assert result.confidence[""].reason == (
         "1 of 2 answers agree, by their weights; 1 gave no such document"
     )
+
+
+@pytest.mark.weights
+def test_the_embedded_model_scores_what_it_drew_as_it_did_while_drawing(weights_path: Any) -> None:
+    """The second pass has other pieces, and so other rounding; its numbers are the same else."""
+    assert weights_path
+    seen = capture_events(text=True)
+    with Extractor(
+        Literal["positive", "negative", "not clear"], model=f"local:{weights_path}", samples=3,
+        decoding=ALIGNED, observers=(seen,),
+    ) as extractor:  # fmt: skip
+        result = extractor.extract("The kettle broke on the second day.")
+    apart: list[float] = []
+    responses = [event.response for event in seen.events if isinstance(event, ResponseReceived)]
+    for answer, scores in zip(responses[::2], responses[1::2], strict=True):
+        assert answer is not None
+        assert scores is not None
+        assert len(scores.scores[0]) == len(answer.tokens) + 1
+        for token, score in zip(answer.tokens, scores.scores[0], strict=False):
+            assert score <= 1e-6
+            if token.raw_logprob is not None:
+                apart.append(abs(score - token.raw_logprob))
+    assert statistics.median(apart) < 0.01
+    assert max(apart) < 0.3
+    assert sum(result.provenance.details["shares"]) == pytest.approx(1)
 
 
 # --- what it does not go with ---------------------------------------------------------------------
