@@ -14,8 +14,8 @@ from extractkit.errors import UsageError
 from extractkit.parsing._document import ParsedDocument
 from extractkit.parsing._quick import read_clean
 from extractkit.parsing._scan import MAX_DEPTH, MAX_DIGITS, Scan
-from extractkit.parsing._wrapper import Search, answer_start, unwrap
-from extractkit.results import PartialResult
+from extractkit.parsing._wrapper import Search, unwrap
+from extractkit.results import FieldState, PartialResult
 
 __all__ = ["MAX_DEPTH", "MAX_DIGITS", "ParsedDocument", "parse_json", "parse_prefix"]
 
@@ -67,12 +67,13 @@ def parse_prefix(text: str) -> PartialResult:
     scan = Scan(text, prefix=True)
     if scan.at_end or scan.fills_text:
         return scan.partial()
-    start = answer_start(text)
-    search = Search(text, len(text) if start is None else start)
-    begun = [*search.documents, *search.broken]
-    if len(begun) == 1:
+    search = Search(text)
+    if search.is_unclear or (search.broken and search.broken[0].complete):
+        return PartialResult()
+    begun = search.begun if search.rest is None else [search.rest]
+    if begun:
         return Scan(text, begun[0].start, prefix=True).partial()
-    return PartialResult() if begun else scan.partial()
+    return PartialResult(states={"": FieldState.PENDING} if scan.complete else {})
 
 
 def _require_text(text: object) -> None:

@@ -42,6 +42,7 @@ _STRING, _INTEGER, _LITERAL, _OPEN = 2, 3, 5, 6
 _SPACE = re.compile(_WS)
 _STRING_LIKE = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _NUMBER_LIKE = re.compile(r"[-+]?[0-9.][-+.0-9eE]*+|[-+](?![A-Za-z])")
+_NUMBER_BEGUN = re.compile(rf"-|{_WHOLE}(?:\.[0-9]*+|(?:\.[0-9]++)?[eE][-+]?[0-9]*+)?")
 _NOT_FINITE = re.compile(r"-?(?:NaN|Infinity)(?![A-Za-z0-9_])")
 _WORD = re.compile(r"-?[A-Za-z]*+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -67,6 +68,7 @@ class Scan:
         end: Behind the value and the white space after it, if it is complete.
         complete: Whether the outermost value was read to its end.
         at_end: Whether reading stopped because the text did.
+        reached: Where reading stopped, if the value is not complete.
         findings: What is wrong. Reading goes on after an error that leaves the structure clear,
             but not with `prefix`.
     """
@@ -74,7 +76,7 @@ class Scan:
     def __init__(self, text: str, start: int = 0, *, prefix: bool = False) -> None:
         self.text = text
         self.prefix = prefix
-        self.start = self.end = self._space(start)
+        self.start = self.end = self.reached = self._space(start)
         self.complete = self.at_end = False
         self.findings: list[Finding] = []
         self._spans: dict[Pointer, _Span] = {}
@@ -251,11 +253,23 @@ class Scan:
                 return pos + 1
             closer = "}" if self._in_object else "]"
             if found != closer:
+                self._take_back(pos)
                 self._expected(f"',' or '{closer}'", pos, self._pointer)
             self._box, self._pointer = self._stack.pop()
             self._in_object = isinstance(self._box, dict)
             pos = self._space(pos + 1)
         return pos
+
+    def _take_back(self, pos: int) -> None:
+        """Take the last value out of an unfinished document where more follows it: 10 of 10:30."""
+        if not self.prefix or pos == len(self.text):
+            return
+        if self._in_object:
+            key, _ = self._box.popitem()
+            self._pending = join(self._pointer, key)
+        else:
+            self._box.pop()
+            self._pending = f"{self._pointer}/{len(self._box)}"
 
     # What the fast patterns do not know: escapes, errors, the end of the text.
 
@@ -283,7 +297,7 @@ class Scan:
             value = None
             message = f"{match[0]} is not JSON; expected a finite number"
             self._note("not_finite", pos, here, message)
-        elif (match := _NUMBER_LIKE.match(text, pos)) and match.end() < len(text):
+        elif (match := _NUMBER_LIKE.match(text, pos)) and not self._is_cut(pos):
             value = None
             message = f"{_short(match[0])} is not a JSON number"
             self._note("bad_number", pos, here, message)
@@ -334,12 +348,15 @@ class Scan:
         text = self.text
         if pos == len(text) or (text[pos] == '"' and not _STRING_LIKE.match(text, pos)):
             return True
-        match = _NUMBER_LIKE.match(text, pos) or _WORD.match(text, pos)
+        if _NUMBER_BEGUN.fullmatch(text, pos):
+            return True
+        match = _WORD.match(text, pos)
         if match is None or match.end() < len(text):
             return False
-        return text[pos] in "-0123456789" or any(word.startswith(match[0]) for word in _WORDS)
+        return any(word.startswith(match[0]) for word in _WORDS)
 
     def _stop(self, code: str, pos: int, here: Pointer, message: str) -> NoReturn:
+        self.reached = len(self.text) if self.at_end else pos
         self._note(code, pos, here, message)
         raise _Stop
 

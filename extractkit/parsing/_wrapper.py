@@ -1,120 +1,235 @@
 """Documents inside words, code fences and reasoning blocks.
 
-Neighbours: the door asks here only where a whole text is not a document. What is found is a
-candidate; choosing between two is nobody's business.
+Neighbours: the door asks here only where a whole text is not a document. `_reasoning` knows where
+thinking ends, `_around` tells words from the rest of something else. What is found is a candidate;
+choosing between two is nobody's business.
 """
 
 from __future__ import annotations
 
 import re
+from typing import Final
 
+from extractkit.parsing._around import is_apart, is_footnote, looks_like_footnote, prose_end
 from extractkit.parsing._document import ParsedDocument
+from extractkit.parsing._fences import Fence, FenceReader
+from extractkit.parsing._reasoning import CHANNEL, CLOSING, OPENING, block_end
 from extractkit.parsing._scan import Scan, finding
 from extractkit.results import Finding
 
-_THINK = re.compile(r"\ufeff?\s*<(think|thinking|thought|reasoning)>", re.IGNORECASE)
-_THOUGHT = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
-_BEGINS_JSON = re.compile(r"\s*(?:[\[{\"]|`{3,}|~{3,})")
-_MARK = re.compile(
-    r"(?P<fence>`{3,}|^[ \t]*~{3,})[ \t]*(?P<tag>[\w+.-]*)(?:[^\n{\[\"]*\n)?|[{}\[\]]",
-    re.MULTILINE,
+__all__ = ["Search", "unwrap"]
+
+_MARK: Final = re.compile(
+    rf"(?P<opening>{OPENING}|{CHANNEL})|(?P<closing>{CLOSING})|(?P<fence>`{{3,}}|~{{3,}})|[{{}}\[\]]",
+    re.IGNORECASE,
 )
-_PROSE_BRACKET = re.compile(r"\[[^\[\]{}\"]*\]")
-# Text that ends or begins like this is the rest of a broken document, not words about one.
-_LIKE_BEFORE = re.compile(r"(?:[\"\]}\d]|true|false|null)[ \t\n\r]*[,:][ \t\n\r]*\Z")
-_LIKE_AFTER = re.compile(r"[,:\]}\"]")
+_THOUGHT: Final = re.compile(
+    rf"(?P<opening>{OPENING}|{CHANNEL})|(?P<closing>{CLOSING})", re.IGNORECASE
+)
+_BEGINS_JSON: Final = re.compile(r"\s*(?:[\[{\"]|`{3,}|~{3,})")
 
 
 class Search:
-    """Documents that stand in `text` from `start` on, outside of each other.
+    """Documents that stand in `text`, outside of each other and of what was only thought.
 
     Attributes:
-        documents: Complete ones, at most two: more would not change the outcome.
-        broken: What begins like a document and is none. The search ends there, so that no part
-            of an unreadable document is ever taken for the whole.
+        documents: Complete ones; of more than two only the first two are kept.
+        broken: What begins like a document and is none, or is a part of something else. The search
+            ends there, so that no part of an unreadable document is ever taken for the whole.
+        rest: What stands alone behind a reasoning block.
+        unfinished: Where the reasoning block opens that has no end; None if there is none.
+        thought: Where the last reasoning block ends; None if there is none.
+        is_drafted: Whether the end of a reasoning block stands behind a document and no beginning
+            before it, so that it cannot be told which of the two the document is.
         fenced: Whether a code fence was around the last document.
     """
 
-    def __init__(self, text: str, start: int) -> None:
+    def __init__(self, text: str) -> None:
         self.text = text
         self.documents: list[Scan] = []
         self.broken: list[Scan] = []
-        self.fenced = False
-        pos = start
-        while not self.broken and len(self.documents) < 2:
-            match = _MARK.search(text, pos)
-            if match is None:
-                break
-            pos = self._fence(match) if match["fence"] else self._bracket(match.start(), start)
+        self.rest: Scan | None = None
+        self.unfinished: int | None = None
+        self.thought: int | None = None
+        self.is_drafted = self.fenced = False
+        self._footnotes: list[Scan] = []
+        self._fences = FenceReader(text)
+        self._words_from = 0
+        self._begins_json = _BEGINS_JSON.match(text) is not None
+        self._run()
+        if not self.broken and all(
+            looks_like_footnote(text, each.start) for each in self.documents
+        ):
+            self.documents = [*self.documents, *self._footnotes][:2]
 
-    def _bracket(self, pos: int, start: int) -> int:
-        """Read what begins with the bracket at `pos`; return where to go on."""
-        scan = Scan(self.text, pos)
-        prose = _PROSE_BRACKET.match(self.text, pos)
-        if not scan.complete and not scan.has_content and prose:
-            return prose.end()
-        before = self.text[max(start, pos - 200) : pos]
-        whole = scan.complete and not _LIKE_BEFORE.search(before)
-        if whole and not _LIKE_AFTER.match(self.text, scan.end):
-            self.documents.append(scan)
+    @property
+    def begun(self) -> list[Scan]:
+        """All that could be the document."""
+        return [*self.documents, *self.broken]
+
+    @property
+    def is_unclear(self) -> bool:
+        """Whether nothing may be taken: thinking without an end, or more than one reading."""
+        return self.unfinished is not None or bool(self.ambiguity)
+
+    @property
+    def ambiguity(self) -> str:
+        """Why it is not clear which document is meant; nothing where it is."""
+        found = self.begun
+        if len(found) > 1:
+            return (
+                f"documents begin at characters {found[0].start} and {found[1].start}; expected "
+                "one, none is chosen"
+            )
+        if self.is_drafted and found and found[0].start < (self.thought or 0):
+            return (
+                f"the end of a reasoning block at character {self.thought} stands behind the "
+                f"document at character {found[0].start}; expected the answer behind it"
+            )
+        rival = self._rival
+        if rival is not None:
+            return (
+                f"a document begins at character {found[0].start}, and the code at character "
+                f"{rival} may hold another; expected one, none is chosen"
+            )
+        return ""
+
+    @property
+    def _rival(self) -> int | None:
+        """Where else, in the code of a fence, something like the document stands."""
+        if len(self.documents) != 1:
+            return None
+        return self._fences.rival_of(self.documents[0].start, fenced=self.fenced)
+
+    def _run(self) -> None:
+        pos: int | None = 0
+        while pos is not None:
+            match = _MARK.search(self.text, pos)
+            if match is None:
+                return
+            if match["opening"]:
+                pos = self._thought(match)
+            elif match["closing"]:
+                pos = self._answer_after(match.end())
+            elif match["fence"]:
+                pos = self._fence(match)
+            else:
+                pos = self._bracket(match.start())
+            if self.rest is not None:
+                return
+
+    def _thought(self, match: re.Match[str]) -> int | None:
+        """Pass over the reasoning block that `match` opens."""
+        end = block_end(self.text, match)
+        if end is None:
+            self.unfinished = match.start()
+            return None
+        return self._behind(end)
+
+    def _answer_after(self, end: int) -> int:
+        """Count what stands before the lone end of a reasoning block as a part of it.
+
+        Some templates open the block in the prompt, so that only its end is in the answer. Where
+        the text begins like a document, or had a block already, that is not sure.
+        """
+        if self._begins_json or self.thought is not None:
+            self.is_drafted = self.is_drafted or bool(self.begun)
         else:
-            self.broken.append(scan)
+            self.documents, self.broken, self._footnotes = [], [], []
+            self._fences.forget()
+            self.fenced = False
+        return self._behind(end)
+
+    def _behind(self, end: int) -> int:
+        self.thought = self._words_from = end
+        if not self.begun:
+            scan = Scan(self.text, end)
+            if scan.fills_text:
+                self.rest = scan
+        return end
+
+    def _bracket(self, pos: int) -> int | None:
+        """Read what begins with the bracket at `pos`; return where to go on."""
+        text = self.text
+        scan = Scan(text, pos)
+        if not scan.complete:
+            end = prose_end(text, pos, has_content=scan.has_content)
+            return end if end is not None else self._break(scan)
+        if is_footnote(text, pos):
+            self._footnotes.append(scan)
+        elif len(self.documents) > 1:
+            pass
+        elif is_apart(text, self._words_from, pos, scan.end):
+            self.documents.append(scan)
+            self.fenced = False
+        else:
+            return self._break(scan)
+        self._words_from = scan.end
         return scan.end
 
-    def _fence(self, match: re.Match[str]) -> int:
+    def _break(self, scan: Scan) -> int | None:
+        """Note what is no document; go on only behind the reasoning that it is in, if any."""
+        self.broken = [scan]
+        end = _THOUGHT.search(self.text, scan.end if scan.complete else scan.reached)
+        return self._answer_after(end.end()) if end and end["closing"] else None
+
+    def _fence(self, match: re.Match[str]) -> int | None:
         """Read what stands in the fence that `match` opens; return where to go on."""
-        mark, tag = match["fence"].strip(), match["tag"].lower()
-        scan = Scan(self.text, match.end())
-        closed = self.text.startswith(mark, scan.end)
-        is_json = tag.startswith("json")
-        if scan.complete and (closed or scan.fills_text):
-            if is_json or not tag or not scan.is_scalar:
-                self.documents.append(scan)
-                self.fenced = True
-        elif is_json or not scan.is_scalar:
-            self.broken.append(scan)
-        if scan.complete and closed:
-            return scan.end + len(mark)
-        closing = re.compile(rf"^[ \t]*{mark}+[ \t]*$", re.MULTILINE)
-        end = closing.search(self.text, scan.start)
-        return end.end() if end else len(self.text)
+        fence: Fence = self._fences.read(match.start(), match["fence"])
+        if fence.is_open_thought:
+            self.unfinished = match.start()
+            return None
+        if fence.document is not None and fence.is_broken:
+            return self._break(fence.document)
+        if fence.document is not None:
+            self.documents = [*self.documents, fence.document][:2]
+            self.fenced = True
+        self._words_from = fence.goes_on
+        if fence.goes_on == len(self.text):  # code without an end: it may stand in reasoning
+            end = _THOUGHT.search(self.text, match.end())
+            if end and end["closing"] and fence.document is None:
+                return self._answer_after(end.end())
+        return fence.goes_on
 
 
 def unwrap(text: str, whole: Scan) -> ParsedDocument:
     """Return the only document inside `text`, or findings that say why there is none."""
-    start = answer_start(text)
-    if start is None:
-        message = "the reasoning block is never closed; expected a document behind it"
-        return ParsedDocument(findings=(finding("unfinished_reasoning", message),))
-    rest = Scan(text, start)
-    if rest.fills_text:
-        return rest.parsed(_removed(text, rest, "a reasoning block or a byte order mark"))
-    search = Search(text, start)
-    found = [*search.documents, *search.broken]
-    if len(found) > 1:
+    if text.startswith("\ufeff"):
+        rest = Scan(text, 1)
+        if rest.fills_text:
+            return rest.parsed(_removed(text, rest, "a byte order mark"))
+    search = Search(text)
+    if search.unfinished is not None:
         message = (
-            f"documents begin at characters {found[0].start} and {found[1].start}; expected one, "
-            "none is chosen"
+            f"the reasoning block that begins at character {search.unfinished} is never closed; "
+            "expected a document behind it"
         )
-        return ParsedDocument(findings=(finding("ambiguous", message),))
+        return _none("unfinished_reasoning", message)
+    if search.rest is not None:
+        return search.rest.parsed(_removed(text, search.rest, "a reasoning block"))
+    if search.ambiguity:
+        return _none("ambiguous", search.ambiguity)
     if search.documents:
         what = "a code fence" if search.fenced else "words around the document"
-        return found[0].parsed(_removed(text, found[0], what))
-    broken = tuple(finding for scan in found for finding in scan.findings)
+        found = search.documents[0]
+        return found.parsed(_removed(text, found, what))
+    return ParsedDocument(findings=_why_none(search, whole))
+
+
+def _why_none(search: Search, whole: Scan) -> tuple[Finding, ...]:
+    broken = tuple(finding for scan in search.broken for finding in scan.findings)
     if any(finding.severity == "error" for finding in broken):
-        return ParsedDocument(findings=broken)
-    return ParsedDocument(findings=whole.failure())
+        return broken
+    if search.thought is not None and not search.broken:
+        message = (
+            f"expected a document behind the reasoning, which ends at character {search.thought}"
+        )
+        return (finding("not_json", message),)
+    return whole.failure()
 
 
-def answer_start(text: str) -> int | None:
-    """Return where the answer may begin: 0, or behind a leading block; None if it never ends."""
-    end = _THOUGHT.search(text)
-    if _THINK.match(text):
-        return end.end() if end else None
-    # Some templates open the block in the prompt, so that only its end is in the answer.
-    if end and not _BEGINS_JSON.match(text):
-        return end.end()
-    return 1 if text.startswith("\ufeff") else 0
+def _none(code: str, message: str) -> ParsedDocument:
+    return ParsedDocument(findings=(finding(code, message),))
 
 
 def _removed(text: str, scan: Scan, what: str) -> Finding:

@@ -295,3 +295,16 @@ def test_what_is_no_text_is_refused_in_words(given: Any) -> None:
     for read in (parse_json, parse_prefix):
         with pytest.raises(UsageError, match=f"text is a {type(given).__name__}; expected str"):
             read(given)
+
+
+@pytest.mark.parametrize("text", ["01", "-01", "+1", ".5", "1.5.2", "1e5e", "--1"])
+@pytest.mark.parametrize("form", ["{}", '{{"a": {}}}', '{{"a": {}'])
+def test_a_number_that_could_never_be_one_is_said_to_be_none(text: str, form: str) -> None:
+    parsed = parse_json(form.format(text))
+    assert parsed.findings[0].code == "bad_number"
+    assert repr(text) in parsed.findings[0].message
+
+
+@pytest.mark.parametrize("text", ["-", "1.", "1e", "1.5E-", "[0.", "-0e"])
+def test_a_number_that_may_go_on_ends_too_early(text: str) -> None:
+    assert codes(parse_json(text))[-1] == "unexpected_end"

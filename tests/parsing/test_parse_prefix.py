@@ -64,40 +64,40 @@ def test_a_whole_document_is_present_altogether(value: Any) -> None:
     assert set(partial.states.values()) == {PRESENT}
 
 
-@pytest.mark.parametrize(
-    ("text", "document", "pending"),
-    [
-        (
-            '{"owner":"Ida","parts":["bolt","nu',
-            {"owner": "Ida", "parts": ["bolt"]},
-            {"", "/parts", "/parts/1"},
-        ),
-        ('{"xs":[10, 2', {"xs": [10]}, {"", "/xs", "/xs/1"}),
-        ('{"xs":[10, 25, -', {"xs": [10, 25]}, {"", "/xs", "/xs/2"}),
-        ('{"xs":[10, 25, -3],"p":1', {"xs": [10, 25, -3]}, {"", "/p"}),
-        ('{"p":1.', {}, {"", "/p"}),
-        ('{"p":1.5e', {}, {"", "/p"}),
-        ('{"p":1.5e1', {}, {"", "/p"}),
-        ('{"p":1.5e1,"ok":tr', {"p": 15.0}, {"", "/ok"}),
-        ('{"p":1.5e1,"ok":true', {"p": 15.0, "ok": True}, {""}),
-        ('{"a\\u00e9b":{"c', {"aéb": {}}, {"", "/aéb"}),
-        ('{"a":"x\\', {}, {"", "/a"}),
-        ('{"a":"x\\ud83c', {}, {"", "/a"}),
-        ('{"a":"x\\ud83c\\udf3', {}, {"", "/a"}),
-        ('{"name":"Olaf","email"', {"name": "Olaf"}, {"", "/email"}),
-        ('{"name":"Olaf","email":', {"name": "Olaf"}, {"", "/email"}),
-        ('{"name":"Olaf","email":nul', {"name": "Olaf"}, {"", "/email"}),
-        ('{"name":"Olaf","email":null', {"name": "Olaf", "email": None}, {""}),
-        ('{"name":"Olaf","em', {"name": "Olaf"}, {""}),
-        ("[[],{},[", [[], {}, []], {"", "/2"}),
-        ("12", None, {""}),
-        ("-", None, {""}),
-        ('"abc', None, {""}),
-        ("[1,", [1], {""}),
-        ("", None, set()),
-        (" \n", None, set()),
-    ],
-)
+_CUT: list[tuple[str, Any, set[str]]] = [
+    (
+        '{"owner":"Ida","parts":["bolt","nu',
+        {"owner": "Ida", "parts": ["bolt"]},
+        {"", "/parts", "/parts/1"},
+    ),
+    ('{"xs":[10, 2', {"xs": [10]}, {"", "/xs", "/xs/1"}),
+    ('{"xs":[10, 25, -', {"xs": [10, 25]}, {"", "/xs", "/xs/2"}),
+    ('{"xs":[10, 25, -3],"p":1', {"xs": [10, 25, -3]}, {"", "/p"}),
+    ('{"p":1.', {}, {"", "/p"}),
+    ('{"p":1.5e', {}, {"", "/p"}),
+    ('{"p":1.5e1', {}, {"", "/p"}),
+    ('{"p":1.5e1,"ok":tr', {"p": 15.0}, {"", "/ok"}),
+    ('{"p":1.5e1,"ok":true', {"p": 15.0, "ok": True}, {""}),
+    ('{"a\\u00e9b":{"c', {"aéb": {}}, {"", "/aéb"}),
+    ('{"a":"x\\', {}, {"", "/a"}),
+    ('{"a":"x\\ud83c', {}, {"", "/a"}),
+    ('{"a":"x\\ud83c\\udf3', {}, {"", "/a"}),
+    ('{"name":"Olaf","email"', {"name": "Olaf"}, {"", "/email"}),
+    ('{"name":"Olaf","email":', {"name": "Olaf"}, {"", "/email"}),
+    ('{"name":"Olaf","email":nul', {"name": "Olaf"}, {"", "/email"}),
+    ('{"name":"Olaf","email":null', {"name": "Olaf", "email": None}, {""}),
+    ('{"name":"Olaf","em', {"name": "Olaf"}, {""}),
+    ("[[],{},[", [[], {}, []], {"", "/2"}),
+    ("12", None, {""}),
+    ("-", None, {""}),
+    ('"abc', None, {""}),
+    ("[1,", [1], {""}),
+    ("", None, set()),
+    (" \n", None, set()),
+]
+
+
+@pytest.mark.parametrize(("text", "document", "pending"), _CUT)
 def test_the_cut_leaf_is_pending_and_what_stands_before_it_is_present(
     text: str, document: Any, pending: set[str]
 ) -> None:
@@ -141,6 +141,31 @@ def test_reading_ends_at_the_first_error(text: str, document: Any) -> None:
     partial = parse_prefix(text)
     assert partial.document == document
     assert partial.states["/a"] is PRESENT
+
+
+_FOLLOWED: list[tuple[str, Any, set[str]]] = [
+    ('{"a": 10:30', {}, {"", "/a"}),
+    ('{"a": 5%', {}, {"", "/a"}),
+    ('{"a": 5 USD', {}, {"", "/a"}),
+    ('{"a": 1/3}', {}, {"", "/a"}),
+    ('{"a": 12345/67890}', {}, {"", "/a"}),
+    ('{"a": "5" inch"', {}, {"", "/a"}),
+    ('{"a~b": 1, "c/d": 2 // x', {"a~b": 1}, {"", "/c~1d"}),
+    ('{"a": {} x', {}, {"", "/a"}),
+    ('{"a": [1, 2] 5', {}, {"", "/a"}),
+    ("[1, 2;3]", [1], {"", "/1"}),
+    ("10:30", None, {""}),
+    ('"5" inch', None, {""}),
+]
+
+
+@pytest.mark.parametrize(("text", "document", "pending"), _FOLLOWED)
+def test_a_value_with_something_else_behind_it_is_not_finished(
+    text: str, document: Any, pending: set[str]
+) -> None:
+    partial = parse_prefix(text)
+    assert partial.document == document
+    assert {pointer for pointer, state in partial.states.items() if state is PENDING} == pending
 
 
 @given(st.text(st.sampled_from('{}[]",:\\ud83c019.eE-+ntrfalse`<>/ \n'), max_size=40))
