@@ -8,7 +8,7 @@ answer either: it looks at a copy of the document, and a value that it changes i
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -24,6 +24,8 @@ from extractkit.results import Finding, Validity
 __all__ = ["ask", "is_async"]
 
 _MOST: Final = 1000
+# What can be looped over and is one thing that a check says by mistake, not several findings.
+_NO_LISTS: Final = (Finding, str, bytes, Mapping)
 
 
 def is_async(check: Check) -> bool:
@@ -98,7 +100,7 @@ def _findings_of(check: Check, context: CheckContext) -> list[Finding]:
         said: Any = check(context)
         if said is None:
             return
-        if isinstance(said, Finding) or not isinstance(said, Iterable):
+        if isinstance(said, _NO_LISTS) or not isinstance(said, Iterable):
             findings.extend([said] if isinstance(said, Finding) else [])
             findings.append(_not_findings(check, said))
             return

@@ -88,12 +88,21 @@ def required_if(
         severity: Of what it finds.
 
     Raises:
-        UsageError: If a pointer is none, stars do not go together, or both `equals` and `one_of`
-            are given.
+        UsageError: If a pointer is none, stars do not go together, `when` is one of the fields,
+            both `equals` and `one_of` are given, or `one_of` is a text or has no values.
     """
     if not pointers or (equals is not _UNSET and one_of is not None):
         raise UsageError(
             "required_if: expected at least one pointer, and not both equals and one_of"
+        )
+    if one_of is not None and (isinstance(one_of, str | bytes) or not list(one_of)):
+        raise UsageError(
+            f"required_if(one_of={one_of!r:.40}): expected a list of at least one value; for a "
+            "single value use equals"
+        )
+    if when in pointers:
+        raise UsageError(
+            f"required_if: {when!r} decides about itself; expected another field in when"
         )
     condition = Pattern(when, "required_if")
     patterns = [condition, *(Pattern(pointer, "required_if") for pointer in pointers)]

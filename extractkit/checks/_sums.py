@@ -47,8 +47,8 @@ def adds_up(
         severity: Of what it finds.
 
     Raises:
-        UsageError: If a pointer is none, stars do not go together, or the tolerance is not a
-            finite number from 0 up.
+        UsageError: If a pointer is none, stars do not go together, the sum is one of its parts, or
+            the tolerance is not a finite number from 0 up.
     """
     if not parts:
         raise UsageError("adds_up: expected at least one pointer to what is added")
@@ -60,6 +60,10 @@ def adds_up(
         )
     total = Pattern(to, "adds_up")
     patterns = [*(Pattern(part, "adds_up") for part in parts), total]
+    if to in parts:
+        raise UsageError(
+            f"adds_up: {to!r} is a part and the sum as well; expected a sum that stands elsewhere"
+        )
     for pattern in patterns:
         if not total.is_within(pattern):
             align([total, pattern])

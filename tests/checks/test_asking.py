@@ -22,11 +22,14 @@ from tests.checks.test_levels import GOOD, Order, check, complaint
 Anything = Callable[..., Any]
 
 
-@pytest.mark.parametrize("said", [False, True, 0, 3, 0.0, object()])
-def test_what_is_no_iterable_is_a_finding_also_where_it_is_false(said: Any) -> None:
+@pytest.mark.parametrize(
+    "said", [False, True, 0, 3, 0.0, object(), "wrong", "", b"x", {"a": 1}, {}]
+)
+def test_what_is_no_list_of_findings_is_one_finding_also_where_it_is_false(said: Any) -> None:
     outcome = check(GOOD, checks=[lambda _: said])
     (finding,) = [item for item in outcome.findings if item.code == "check_gave_no_finding"]
     assert f"gave a {type(said).__name__}; expected an iterable of Findings" in finding.message
+    assert "the check test_what_is_no_list" in finding.message
     assert outcome.validity is Validity.SCHEMA
 
 
@@ -36,7 +39,7 @@ def test_a_finding_alone_is_kept_and_the_check_told_how_to_give_it() -> None:
     assert [item.code for item in outcome.findings] == ["odd", "check_gave_no_finding"]
 
 
-@pytest.mark.parametrize("said", ["wrong", {"a": 1}, b"x", [None]])
+@pytest.mark.parametrize("said", [["wrong"], ("a", 1), [None]])
 def test_what_has_other_things_in_it_is_a_finding_for_each(said: Any) -> None:
     outcome = check(GOOD, checks=[lambda _: said])
     codes = [item.code for item in outcome.findings]
