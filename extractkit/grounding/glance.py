@@ -39,18 +39,21 @@ class Seen:
     Attributes:
         value: As the answer has it.
         kind: What it is looked for as.
-        spelled: As the text has it.
         mark: The same for two values only if both may have the same place: where a string stands,
             and the digits of a number.
     """
 
-    __slots__ = ("kind", "mark", "spelled", "value")
+    __slots__ = ("kind", "mark", "value")
 
-    def __init__(self, value: JsonValue, kind: ClaimKind, spelled: str, mark: int | str) -> None:
+    def __init__(self, value: JsonValue, kind: ClaimKind, mark: int | str) -> None:
         self.value = value
         self.kind: ClaimKind = kind
-        self.spelled = spelled
         self.mark = mark
+
+    @property
+    def spelled(self) -> str:
+        """The value as the text has it."""
+        return self.mark if isinstance(self.mark, str) else str(self.value)
 
 
 class Glance:
@@ -75,21 +78,29 @@ class Glance:
         """
         if not isinstance(value, str):
             spelled = repr(value) if 0 <= value < _LARGEST else ""
-        else:
-            spelled = value if kind in _AS_TEXT or kind == "number" else ""
+        elif kind in _AS_TEXT:
+            spelled = value
             # A number or an amount may be less than what its place says: 48 of -48, $48 of $48m.
-            if kind in _AS_TEXT and (spelled[:4].isalpha() or not is_quantity(spelled)):
-                at = self._start_of(spelled)
-                return None if at < 0 else Seen(value, kind, spelled, at)
-        words = self._different_words
-        if spelled not in words and not any(f"{spelled}{stop}" in words for stop in _STOPS):
+            if value[:4].isalpha() or not is_quantity(value):
+                at = self._padded.find(f" {value} ")
+                if at < 0:
+                    at = self._before_stop(value)
+                return (
+                    Seen(value, kind, at) if at >= 0 and value and value.strip() == value else None
+                )
+        else:
+            spelled = value if kind == "number" else ""
+        if not _ONE_READING.match(spelled):
             return None
-        return Seen(value, kind, spelled, spelled) if _ONE_READING.match(spelled) else None
+        words = self._different_words
+        if spelled in words or any(f"{spelled}{stop}" in words for stop in _STOPS):
+            return Seen(value, kind, spelled)
+        return None
 
     def has_as_many(self, seen: Seen, wanted: int) -> bool:
         """Return whether a value stands in plain sight at as many places."""
         spelled = seen.spelled
-        if seen.mark != spelled:
+        if seen.mark is not spelled:
             return self._padded.count(f" {spelled} ") >= wanted
         found = self._words.count(spelled)
         if found < wanted:
@@ -119,10 +130,6 @@ class Glance:
     def _different_words(self) -> frozenset[str]:
         return frozenset(self._words)
 
-    def _start_of(self, phrase: str) -> int:
-        """Return where a phrase stands between spaces, or with a stop behind it; else -1."""
-        find = self._padded.find
-        at = find(f" {phrase} ")
-        if at < 0:
-            at = max([find(f" {phrase}{stop} ") for stop in _STOPS])
-        return at if phrase == phrase.strip() and phrase else -1
+    def _before_stop(self, phrase: str) -> int:
+        """Return where a phrase stands with a stop behind it; -1 where it does not."""
+        return max([self._padded.find(f" {phrase}{stop} ") for stop in _STOPS]) if phrase else -1

@@ -6,6 +6,7 @@ for several. It is a doubt and no verdict: a header can hold for every row of a 
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, takewhile
@@ -18,12 +19,14 @@ from extractkit.results import Finding, Validity
 
 __all__ = ["may_share", "shared_places"]
 
+_IN_LIST = re.compile(r"/\d+(?:/|\Z)", re.ASCII)
 _HEAD, _COUNT = attrgetter("head"), attrgetter("count")
 
 
 def may_share(
     places: Mapping[Pointer, Places | Seen],
     read: Mapping[Pointer, Places],
+    seen: Sequence[Seen],
     again: Sequence[Seen],
     glance: Glance,
 ) -> set[Seen]:
@@ -35,26 +38,25 @@ def may_share(
     Args:
         places: Every place of each found value, or the one that was seen.
         read: The former of these.
-        again: What was seen, for each claim of it but the first.
+        seen: What was seen.
+        again: The same for each claim of it but the first.
         glance: Where it was seen.
     """
     few = {each for each, more in Counter(again).items() if not glance.has_as_many(each, more + 1)}
-    seen = {each for each in places.values() if isinstance(each, Seen)}
-    marks = Counter([each.mark for each in seen])
-    here: defaultdict[int | str, set[Places | Seen]] = defaultdict(set)
+    first: dict[int | str, Seen] = {}
+    contested: defaultdict[int | str, set[Places | Seen]] = defaultdict(set)
+    for each in seen:
+        other = first.setdefault(each.mark, each)
+        if other is not each:
+            contested[each.mark] |= {other, each}
     done: set[Places] = set()
-    for pointer, each in read.items():
-        if each not in done and _column(pointer) != pointer:
-            done.add(each)
-            there = chain.from_iterable(glance.marks_at(start) for start, _ in each.spans)
-            for mark in marks.keys() & there:
-                here[mark].add(each)
-    if not here and len(marks) == len(seen):
-        return few
-    for one in seen:
-        if one.mark in here or marks[one.mark] > 1:
-            here[one.mark].add(one)
-    return few | _same_column(places, tuple(here.values()))
+    for pointer, found in read.items():
+        if found not in done and _IN_LIST.search(pointer):
+            done.add(found)
+            there = chain.from_iterable(glance.marks_at(start) for start, _ in found.spans)
+            for mark in first.keys() & there:
+                contested[mark] |= {first[mark], found}
+    return few | _same_column(places, tuple(contested.values())) if contested else few
 
 
 def _same_column(
@@ -64,10 +66,10 @@ def _same_column(
     involved = set(chain.from_iterable(contested))
     columns: defaultdict[Places | Seen, set[Pointer]] = defaultdict(set)
     for pointer, each in places.items():
-        if each in involved:
+        if each in involved and _IN_LIST.search(pointer):
             columns[each].add(_column(pointer))
     found: set[Seen] = set()
-    for group in contested:
+    for group in contested if len(columns) > 1 else ():
         together = Counter(chain.from_iterable(columns[each] for each in group))
         if any(count > 1 for count in together.values()):
             found.update(each for each in group if isinstance(each, Seen))

@@ -8,7 +8,8 @@ claim of its kind asks for it. This module never changes a value and never judge
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from functools import cached_property
@@ -38,7 +39,6 @@ __all__ = ["Answers", "ClaimKind", "ClaimRow", "Source"]
 
 ClaimRow: TypeAlias = tuple[Pointer, JsonValue, ClaimKind, Mark | None]
 """Pointer, value, kind and mark of a claim."""
-_Key: TypeAlias = tuple[object, ...]
 
 _EQUAL = (str, int)  # two of these that are equal read alike
 _SCALARS = (str, int, float)  # and no bool
@@ -100,7 +100,7 @@ class Source:
         self._options = options
         self._convention = convention(options.locale)
         self._reference = _reference(options.reference_date)
-        self._known: dict[_Key, Places | Miss | _InUnits] = {}
+        self._known: dict[tuple[ClaimKind, object], Places | Miss | _InUnits] = {}
         self.is_short = len(text) <= _SHORT
         # Neither in a long text nor beyond ASCII is a glance enough.
         self._glance = Glance(text) if self.is_short and text.isascii() else None
@@ -116,46 +116,47 @@ class Source:
         read: dict[Pointer, Places] = {}
         misses: list[tuple[ClaimRow, Miss]] = []
         exempt = 0
-        known: dict[_Key, Places | Miss | _InUnits | Seen] = {}
+        known: defaultdict[ClaimKind, dict[object, Places | Miss | _InUnits | Seen]]
+        known = defaultdict(dict)
+        seen: list[Seen] = []
         again: list[Seen] = []
         for row in rows:
             pointer, value, kind, _ = row
-            key = (kind, value) if value.__class__ in _EQUAL else _key(value, kind)
+            key = value if value.__class__ in _EQUAL else _key(value)
             if key is None or kind == "exempt":
                 exempt += 1
                 continue
-            found = known.get(key)
+            same = known[kind]
+            found = same.get(key)
             if found is None:
-                found = known[key] = self._see_or_find(value, kind, key)
+                found = same[key] = self._see_or_find(value, kind, seen)
             elif isinstance(found, Seen):
                 again.append(found)
-            if isinstance(found, Miss):
+            if kind == "key" and not isinstance(found, Miss):
+                continue
+            if isinstance(found, Seen):
+                places[pointer] = found
+            elif isinstance(found, Miss):
                 misses.append((row, found))
-            elif kind != "key":
-                if isinstance(found, Seen):
-                    places[pointer] = found
-                else:
-                    places[pointer] = read[pointer] = self._of(found, pointer)
-        if self._has_crowded(places, read, again):
-            read = {at: each for at, each in places.items() if isinstance(each, Places)}
+            else:
+                places[pointer] = read[pointer] = self._of(found, pointer)
+        crowded = may_share(places, read, seen, again, self._glance) if self._glance else ()
+        if crowded:
+            read = self._read_some(places, crowded)
         return Answers(places=places, read=read, misses=misses, exempt=exempt)
 
-    def _has_crowded(
-        self,
-        places: dict[Pointer, Places | Seen],
-        read: Mapping[Pointer, Places],
-        again: Sequence[Seen],
-    ) -> bool:
-        """Read in `places` what may share a place with others; return whether there is any."""
-        crowded = may_share(places, read, again, self._glance) if self._glance else ()
-        for pointer, each in places.items() if crowded else ():
-            if isinstance(each, Seen) and each in crowded:
+    def _read_some(
+        self, places: dict[Pointer, Places | Seen], wanted: Collection[Seen]
+    ) -> dict[Pointer, Places]:
+        """Put all places of each of `wanted` into `places`; return what is read there now."""
+        for pointer, each in places.items():
+            if isinstance(each, Seen) and each in wanted:
                 places[pointer] = self.read(pointer, each)
-        return bool(crowded)
+        return {at: each for at, each in places.items() if isinstance(each, Places)}
 
     def read(self, pointer: Pointer, seen: Seen) -> Places:
         """Return every place of a value of which one has been seen, for the claim at `pointer`."""
-        found = self._find_once(seen.value, seen.kind, _key(seen.value, seen.kind) or ())
+        found = self._find_once(seen.value, seen.kind)
         if isinstance(found, Miss):
             return Places([self._text.find(seen.spelled)], len(seen.spelled), "exact")
         return self._of(found, pointer)
@@ -167,14 +168,19 @@ class Source:
         return self._number_places(*found, _words(pointer))
 
     def _see_or_find(
-        self, value: JsonValue, kind: ClaimKind, key: _Key
+        self, value: JsonValue, kind: ClaimKind, seen: list[Seen]
     ) -> Places | Miss | _InUnits | Seen:
-        seen = None
+        """Return where a value stands; what is seen and no key is added to `seen`."""
         if self._glance is not None and value.__class__ in _SCALARS:
-            seen = self._glance.see(value, kind)
-        return seen or self._find_once(value, kind, key)
+            found = self._glance.see(value, kind)
+            if found is not None:
+                if kind != "key":
+                    seen.append(found)
+                return found
+        return self._find_once(value, kind)
 
-    def _find_once(self, value: JsonValue, kind: ClaimKind, key: _Key) -> Places | Miss | _InUnits:
+    def _find_once(self, value: JsonValue, kind: ClaimKind) -> Places | Miss | _InUnits:
+        key = kind, _key(value)
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = self._find(value, kind)
@@ -344,14 +350,14 @@ class Source:
         return find_time(self._text, self._times, moment, spelled)
 
 
-def _key(value: JsonValue, kind: ClaimKind) -> _Key | None:
-    """Return what is the same for claims that are looked for alike; None for what states nothing.
+def _key(value: JsonValue) -> object:
+    """Return what is equal for values that read alike; None for what states nothing.
 
     1, 1.0 and True are equal, and so are 0.0 and -0.0, which read differently.
     """
     if value is None or isinstance(value, list | dict):
         return None
-    return (kind, value) if value.__class__ in _EQUAL else (kind, value.__class__, repr(value))
+    return value if value.__class__ in _EQUAL else (value.__class__, repr(value))
 
 
 def _places_of(
