@@ -15,7 +15,7 @@ from extractkit import checks, prompts, strategies
 from extractkit.engine.choosing import for_answers, require_choosing
 from extractkit.engine.coding import notes_on_codes, with_codes
 from extractkit.engine.question import Question, require_text
-from extractkit.engine.several import require_weights, sampled
+from extractkit.engine.several import require_drawing, sampled
 from extractkit.errors import SchemaError, UnsupportedError, UsageError
 from extractkit.grounding.stated import stated
 from extractkit.messages import Capabilities, Constraint, ModelRequest, Sampling, sampling_given
@@ -62,7 +62,7 @@ def prepare(question: Question[T], capabilities: Capabilities) -> Setup[T]:
         strategies.choose(expressed, capabilities, question.strategy),
         two_step=question.decoding.two_step,
     )
-    require_weights(question.decoding, capabilities, plan)
+    require_drawing(question.samples, question.decoding, capabilities, plan)
     compiled = (
         expressed
         if isinstance(expressed, CompiledSchema) and expressed.dialect == plan.dialect

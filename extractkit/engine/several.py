@@ -14,8 +14,8 @@ from extractkit.results import Decoding, Plan, Strategy
 
 __all__ = [
     "MOST_SAMPLES",
+    "require_drawing",
     "require_samples",
-    "require_weights",
     "sampled",
     "seeded",
     "with_shared_prompt",
@@ -92,12 +92,20 @@ def _require_plain(sampling: Sampling, decoding: Decoding) -> None:
         )
 
 
-def require_weights(decoding: Decoding, capabilities: Capabilities, plan: Plan) -> None:
-    """Return if the answers of a model with these capabilities can be weighed, where that is asked.
+def require_drawing(
+    samples: int, decoding: Decoding, capabilities: Capabilities, plan: Plan
+) -> None:
+    """Return if answers of a model with these capabilities can be drawn, and weighed where asked.
 
     Raises:
-        UnsupportedError: If its own probabilities, before the mask, are not to be had.
+        UnsupportedError: If it decides and draws nothing, or its own probabilities, before the
+            mask, are not to be had.
     """
+    if samples > 1 and capabilities.enforcement == "decisions":
+        raise UnsupportedError(
+            f"samples={samples}: this provider decides each value once, with a probability for "
+            "each one that is legal, and draws nothing; leave it out"
+        )
     if not decoding.aligned:
         return
     if plan.strategy is Strategy.LOCAL and capabilities.logprobs and capabilities.scoring:

@@ -618,6 +618,12 @@ def test_the_embedded_model_gives_the_same_answers_each_time(weights_path: Any) 
     assert {each.kind for each in first.confidence.values()} == {"agreement"}
 
 
+def test_a_provider_that_decides_and_draws_nothing_is_not_asked_several_times() -> None:
+    decides = Capabilities(enforcement="decisions", dialect="openai-strict")
+    with pytest.raises(UnsupportedError, match="decides each value once"):
+        ask([], 2, decides, target=bool)
+
+
 def test_what_local_samples_ask_for_can_be_done_by_local_models_only() -> None:
     with pytest.raises(UnsupportedError, match="aligned=True"):
         ask([], 3, Capabilities(logprobs=True), decoding=Decoding(aligned=True))

@@ -34,7 +34,7 @@ from extractkit.messages import (
     TokenLogprob,
     Usage,
 )
-from extractkit.observe import ResponseReceived, capture_events
+from extractkit.observe import RequestSent, ResponseReceived, capture_events
 from extractkit.testing import FakeProvider, Reply
 
 from .chains import ARTICLE, END, QUOTE, Chain, chained
@@ -319,6 +319,31 @@ def test_the_embedded_model_scores_what_it_drew_as_it_did_while_drawing(weights_
     assert statistics.median(apart) < 0.01
     assert max(apart) < 0.3
     assert sum(result.provenance.details["shares"]) == pytest.approx(1)
+
+
+def test_a_model_that_is_closed_while_answers_are_drawn_leaves_what_came() -> None:
+    with chained(ARTICLE) as model:
+        sent: list[object] = []
+
+        def watch(event: object) -> None:
+            sent.extend([event] if isinstance(event, RequestSent) else [])
+            if len(sent) == 5:
+                model.close()
+
+        with Extractor(
+            Literal["ax", "bx", "by"], model=model, samples=9, decoding=ALIGNED, observers=(watch,)
+        ) as extractor:
+            result = extractor.extract(TEXT)
+    assert result.status is Status.OK
+    assert len(result.attempts) == 2
+    (missing,) = told(result, "samples_missing")
+    assert "this provider (local:SmolLM2-135M-Instruct) is closed" in missing
+    assert "6 were not asked for" in missing
+
+
+def test_a_text_that_does_not_fit_is_refused_before_anything_is_drawn() -> None:
+    with chained(ARTICLE) as model, pytest.raises(UsageError, match="context"):
+        extract(Literal["ax", "bx", "by"], "word " * 3000, model=model, samples=3)
 
 
 # --- what it does not go with ---------------------------------------------------------------------
