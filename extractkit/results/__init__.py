@@ -17,7 +17,6 @@ from enum import Enum, IntEnum
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
-import pydantic_core
 from pydantic import (
     BeforeValidator,
     PlainSerializer,
@@ -38,6 +37,7 @@ from extractkit.messages import ModelResponse, StopReason, Usage
 from extractkit.paths import JsonValue, Pointer, is_object
 from extractkit.results._given import require_choice, require_pointer, require_texts
 from extractkit.results._options import Decoding, Example, Grounding, Retry
+from extractkit.results._written import plain_value
 
 __all__ = [
     "Attempt",
@@ -435,7 +435,8 @@ class ExtractionResult(Generic[T]):
         """Return the whole result as JSON text; `from_json` reads it back.
 
         `value` is written for readers in other languages; `from_json` makes it anew from
-        `document`.
+        `document`. A NaN or an infinite number, as a default or a validator makes them, is written
+        there as the text "NaN", "Infinity" or "-Infinity".
 
         Raises:
             UsageError: If the value has something that JSON cannot say.
@@ -443,7 +444,7 @@ class ExtractionResult(Generic[T]):
         try:
             plain = dataclasses.replace(self, value=None)
             record: dict[str, Any] = _adapter().dump_python(plain, mode="json")
-            record["value"] = pydantic_core.to_jsonable_python(self.value, fallback=str)
+            record["value"] = plain_value(self.value)
             return json.dumps(record, ensure_ascii=False, indent=indent, allow_nan=False)
         except (ValueError, RecursionError) as exc:
             raise UsageError(f"this result cannot be written as JSON: {exc}") from exc

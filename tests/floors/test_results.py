@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import pickle
 from datetime import date
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import BaseModel, TypeAdapter
+from pydantic import AfterValidator, BaseModel, TypeAdapter
 
 from extractkit import (
     UNKNOWN,
@@ -134,8 +135,28 @@ def test_a_target_that_is_no_type_is_refused_when_reading(target: Any) -> None:
 
 
 def test_a_value_that_json_cannot_say_is_not_written() -> None:
+    endless: list[Any] = []
+    endless.append(endless)
     with pytest.raises(UsageError, match="cannot be written"):
-        a_result(value=float("inf")).to_json()
+        a_result(value=endless).to_json()
+
+
+def test_a_default_or_a_validator_that_makes_no_finite_number_can_be_written_and_read() -> None:
+    class Rated(BaseModel):
+        rating: float = float("nan")
+        scores: list[float] = [float("-inf")]
+        tenfold: Annotated[float, AfterValidator(lambda value: value * 1e308 * 10)]
+
+    result = extract(Rated, "It is 5.", model=FakeProvider(['{"tenfold": 5}']))
+    text = result.to_json()
+    assert json.loads(text, parse_constant=pytest.fail)["value"] == {
+        "rating": "NaN",
+        "scores": ["-Infinity"],
+        "tenfold": "Infinity",
+    }
+    again = ExtractionResult.from_json(Rated, text).unwrap()
+    assert math.isnan(again.rating)
+    assert (again.scores, again.tenfold) == ([-math.inf], math.inf)
 
 
 def an_extracted_result() -> ExtractionResult[Parcel]:
