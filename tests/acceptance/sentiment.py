@@ -3,7 +3,8 @@
     python -m tests.acceptance.sentiment [--items 450] [--model PATH]
 
 Is what is written positive or negative? The label is what most raters say; snippets that most find
-neutral are left out. Asked twice: answered by words of several tokens, and by codes of one token.
+neutral are left out. Asked three times: answered by words of several tokens, by codes of one token
+that the question itself names, and by those of `Decoding(label_codes=True)`.
 The numbers are `result.confidence` as any caller gets them. A third of the items fits the
 calibrations, a third the policy, and the last third is reported on, with both frozen.
 
@@ -25,7 +26,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel
 
-from extractkit import Extractor
+from extractkit import Decoding, Extractor
 from extractkit.calibration import (
     AbstentionPolicy,
     Calibration,
@@ -77,10 +78,11 @@ class Code(BaseModel):
 
 
 ASK: Final = "Is the tone of the text positive or negative?"
-_WAYS: Final[dict[str, tuple[Any, str, str]]] = {
-    # way -> target, instructions, the JSON of "positive"
-    "words": (Word, ASK, '"positive"'),
-    "codes": (Code, f"{ASK} A: positive. B: negative.", '"A"'),
+_WAYS: Final[dict[str, tuple[Any, str, str, Decoding]]] = {
+    # way -> target, instructions, the JSON of "positive", what decoding does
+    "words": (Word, ASK, '"positive"', Decoding()),
+    "codes": (Code, f"{ASK} A: positive. B: negative.", '"A"', Decoding()),
+    "label_codes": (Word, ASK, '"positive"', Decoding(label_codes=True)),
 }
 
 
@@ -106,10 +108,12 @@ def main() -> int:
     share = sum(item["majority"] == "positive" for item in items) / len(items)
     print(f"{len(items)} snippets, {share:.1%} of them positive", flush=True)
     columns: dict[str, dict[str, str]] = {}
-    for way, (target, instructions, label) in _WAYS.items():
+    for way, (target, instructions, label, decoding) in _WAYS.items():
         began = time.process_time()
-        with Extractor(target, model=Local(arguments.model), instructions=instructions) as asked:
-            answers = _asked(asked, items, label)
+        model = Local(arguments.model)
+        asked = Extractor(target, model=model, instructions=instructions, decoding=decoding)
+        answers = _asked(asked, items, label)
+        model.close()
         spent = (time.process_time() - began) / len(items)
         columns[way] = {"CPU for each answer": f"{spent:.2f} s"}
         columns[way] |= _figures(way, answers, bounds, expected=len(items))
