@@ -42,6 +42,7 @@ __all__ = [
     "read_tokens",
     "read_usage",
     "require_sampling",
+    "spoken",
     "withheld",
 ]
 
@@ -184,6 +185,11 @@ def entries(value: JsonValue) -> list[JsonValue]:
 def read_text(value: JsonValue) -> str:
     """Return a string, or the empty one for anything else."""
     return value if isinstance(value, str) else ""
+
+
+def spoken(refusal: str) -> str | None:
+    """Return the words of a refusal; blanks are none."""
+    return refusal if refusal.strip() else None
 
 
 def read_call(id: JsonValue, name: JsonValue, arguments: JsonValue) -> RawToolCall:

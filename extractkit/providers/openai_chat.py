@@ -27,6 +27,7 @@ from extractkit.providers._openai import (
     read_tokens,
     read_usage,
     require_sampling,
+    spoken,
     withheld,
 )
 from extractkit.providers._sdk import OPENAI_SDK
@@ -317,10 +318,12 @@ class _Answer:
     def response(self, *, is_cut: bool = False) -> ModelResponse:
         """Return the answer; `is_cut`: its last event did not come."""
         text = "".join(self._text) + self._halves.close()
-        refusal = "".join(self._refusal) or None
+        refusal = spoken("".join(self._refusal))
         calls, notes = self.calls.close()
         self.details.update(notes)
         stop, detail = self._stop(refusal is not None, bool(calls), is_cut)
+        if stop is StopReason.REFUSAL and refusal is None:
+            refusal = spoken(text)  # some servers put the words where the answer stands
         tokens, why = read_tokens(self._logprobs, text)
         if why:
             self.details["tokens_left_out"] = why

@@ -28,6 +28,7 @@ from extractkit.providers._openai import (
     read_tokens,
     read_usage,
     require_sampling,
+    spoken,
     withheld,
 )
 from extractkit.providers._sdk import OPENAI_SDK
@@ -117,9 +118,15 @@ def _require_end(body: JsonObject) -> None:
 def _read(body: JsonObject) -> ModelResponse:
     items = objects(body.get("output"))
     messages = [item for item in items if item.get("type") == "message"]
-    spoken = [item for item in messages if item.get("phase") != "commentary"]
-    answer: JsonObject = spoken[-1] if spoken else {}
+    said = [item for item in messages if item.get("phase") != "commentary"]
+    answer: JsonObject = said[-1] if said else {}
     text, refusal, logprobs = _parts(answer)
+    others = [_parts(item) for item in said[:-1] if item.get("phase") == answer.get("phase")]
+    refusal = refusal or next((other[1] for other in others if other[1]), None)
+    rivals = [other[0] for other in others if _may_be_answer(other[0])]
+    if rivals:
+        # Which of them is meant nobody can say: who reads the text finds all of them.
+        text, logprobs = "\n".join([*rivals, text]), []
     tokens, why = read_tokens(logprobs, text)
     calls = tuple(call for item in items for call in _calls_of(item))
     stop, detail = _ending(body, answer, refusal is not None, bool(calls))
@@ -129,6 +136,8 @@ def _read(body: JsonObject) -> ModelResponse:
     preamble = [_parts(item)[0] for item in messages if item is not answer]
     if preamble:
         details["preamble"] = preamble
+    if rivals:
+        why = f"{len(rivals) + 1} messages may be the answer"
     if why:
         details["tokens_left_out"] = why
     return ModelResponse(
@@ -155,7 +164,12 @@ def _parts(message: JsonObject) -> tuple[str, str | None, list[JsonValue]]:
             logprobs.extend(entries(part.get("logprobs")))
         elif part.get("type") == "refusal":
             refusals.append(read_text(part.get("refusal")))
-    return "".join(texts), "".join(refusals) or None, logprobs
+    return "".join(texts), spoken("".join(refusals)), logprobs
+
+
+def _may_be_answer(text: str) -> bool:
+    """Whether a message before the last one holds what looks like a document."""
+    return text.lstrip().startswith(("{", "[", "```")) or '{"' in text
 
 
 def _calls_of(item: JsonObject) -> list[RawToolCall]:

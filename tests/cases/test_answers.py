@@ -315,6 +315,23 @@ def test_025_what_a_filter_stopped_is_no_value_and_asked_for_once(
     assert (result.usage.input_tokens, result.usage.output_tokens) == (INPUT_TOKENS, OUTPUT_TOKENS)
 
 
+@MODES
+def test_025_a_refusal_without_words_is_none_beside_an_answer(mode: Mode) -> None:
+    answer = Answer(text='{"keeper": "Ole"}', refusal="  ")
+    result, requests = wired("chat", mode, reply_of(answer, "chat", mode).body)
+    assert (result.status, result.refusal) == (Status.OK, None)
+    assert len(requests) == 1
+
+
+def test_025_two_whole_answers_are_a_finding_and_not_a_choice() -> None:
+    body = json.loads(reply_of(Answer(text='{"keeper": "Ole"}'), "responses", "plain").body)
+    body["output"] = [*body["output"], *body["output"]]
+    result, requests = wired("responses", "plain", json.dumps(body).encode())
+    assert (result.status, result.value) == (Status.INVALID, None)
+    assert "ambiguous" in codes(result)
+    assert len(requests) > 1
+
+
 def test_025_words_alone_are_no_certain_refusal_and_asked_for_again() -> None:
     usage = Usage(input_tokens=9, output_tokens=6)
     sorry = ModelResponse(text="Sorry, not this one.", stop=StopReason.STOP, usage=usage)

@@ -225,9 +225,16 @@ def test_a_refusal_is_one_whatever_else_is_said(message: Any, text: str, finish:
     assert (response.refusal, response.text) == ("I can't.", text)
 
 
-def test_an_empty_refusal_is_none() -> None:
-    response = decode(_reply({"content": "4", "refusal": ""}))
+@pytest.mark.parametrize("refusal", ["", "  ", "\n"])
+def test_a_refusal_without_words_is_none(refusal: str) -> None:
+    response = decode(_reply({"content": "4", "refusal": refusal}))
     assert (response.stop, response.refusal) == (StopReason.STOP, None)
+
+
+def test_the_words_of_a_refusal_that_stand_where_the_answer_does_are_kept() -> None:
+    response = decode(_reply({"content": "I can't."}, "refusal"))
+    assert (response.stop, response.refusal) == (StopReason.REFUSAL, "I can't.")
+    assert decode(_reply({"content": " "}, "refusal")).refusal is None
 
 
 @pytest.mark.parametrize("message", [{"content": '{"a"'}, {"content": '{"a":"b"}'}, None])

@@ -26,6 +26,7 @@ from extractkit.messages import (
     TokenLogprob,
     Usage,
 )
+from extractkit.parsing import parse_json
 from extractkit.providers._wire import ServerEvent, decode_events
 from extractkit.providers.openai_responses import WIRE, Decoder, decode, encode
 from tests.providers.recorded import recorded_format
@@ -266,6 +267,32 @@ def test_the_answer_is_the_last_message_that_is_no_commentary() -> None:
     )
     assert response.text == '{"a":"x"}'
     assert response.details["preamble"] == ["I look.", "First.", "Done."]
+
+
+@pytest.mark.parametrize(
+    "first", ['{"a":"y"}', '\n["y"]', '```json\n{"a":"y"}\n```', 'A draft: {"a":"y"}']
+)
+def test_two_messages_that_may_be_the_answer_are_both_in_the_text(first: str) -> None:
+    response = decode(_reply(_message("I look."), _message(first), _message('{"a":"x"}')))
+    assert response.text == f'{first}\n{{"a":"x"}}'
+    assert response.tokens == ()
+    assert response.details["tokens_left_out"] == "2 messages may be the answer"
+    assert [item.code for item in parse_json(response.text).findings] == ["ambiguous"]
+
+
+def test_a_phase_says_which_of_two_messages_is_the_answer() -> None:
+    final = _message('{"a":"x"}', phase="final_answer")
+    assert decode(_reply(_message('{"a":"y"}'), final)).text == '{"a":"x"}'
+    twice = _message('{"a":"y"}', phase="final_answer")
+    assert decode(_reply(twice, final)).text == '{"a":"y"}\n{"a":"x"}'
+
+
+def test_a_refusal_before_an_answer_is_one_and_blanks_are_none() -> None:
+    response = decode(_reply(_message(_REFUSAL), _message('{"a":"x"}')))
+    assert (response.stop, response.refusal) == (StopReason.REFUSAL, "I can't.")
+    blank = {"type": "refusal", "refusal": " \n"}
+    response = decode(_reply(_message(_text('{"a":"x"}'), blank)))
+    assert (response.stop, response.refusal) == (StopReason.STOP, None)
 
 
 def test_a_commentary_alone_is_no_answer() -> None:
