@@ -38,7 +38,7 @@ def agreement(
     Numbers are the same if they are equal, texts if they differ in case, white space, quotes,
     dashes or compatible characters only; members of closed sets if they are written alike. A place
     that another answer lacks is another value there, unless it has that value by default. Elements
-    of lists are compared by position.
+    of lists are compared by position, those of sets wherever they stand.
 
     Args:
         documents: Answers in the user's form.
@@ -78,7 +78,12 @@ class _Read:
 
     def __init__(self, document: JsonValue, places: Places) -> None:
         self._document = document
-        self._leaves = places.leaves(document, places.tree.root)
+        self._moved: dict[Pointer, Pointer] = {}
+        self._leaves = places.leaves(document, places.tree.root, self._moved)
+
+    def place(self, pointer: Pointer) -> Pointer:
+        """Return where others have what stands at a place of this one."""
+        return self._moved.get(pointer, pointer)
 
     def at(self, pointer: Pointer) -> Leaf:
         """Return what stands at a place."""
@@ -103,6 +108,7 @@ class _Counting:
 
     def at(self, pointer: Pointer, given: _Read) -> Confidence:
         """Return the share of documents that hold the same as `given` at one place."""
+        pointer = given.place(pointer)
         mine = given.at(pointer)
         holders: dict[str, list[int]] = {mine.key: []}
         labels = {mine.key: mine.label}

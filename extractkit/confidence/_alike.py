@@ -6,7 +6,8 @@ place may hold. Nothing here knows how an answer came.
 Two leaves are the same where they mean the same to the user's type: numbers by value, also where
 a Decimal came as a text; date-times by the moment; texts as `grounding` folds them (case, white
 space, quotes, dashes, compatible characters); members of closed sets as they are written. A key
-that is not there is the same as its default, where the type has one in its schema.
+that is not there is the same as its default, where the type has one in its schema. Elements
+of a set have no order.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from extractkit.schema.convert import below, settle
 from extractkit.schema.digits import is_decimal
 from extractkit.schema.nodes import (
     AnyNode,
+    ArrayNode,
     ChoiceNode,
     Node,
     ObjectNode,
@@ -67,33 +69,52 @@ class Places:
         """Return what speaks of `value`: references followed, the branch of a union chosen."""
         return None if node is None else settle(node, value, self.tree)
 
-    def leaves(self, value: JsonValue, node: Node | None) -> dict[Pointer, Leaf]:
+    def is_set(self, node: Node | None) -> bool:
+        """Whether the order of a list says nothing: to the user's type it is a set."""
+        is_unique = isinstance(node, ArrayNode) and node.unique and not node.prefix
+        return is_unique and self._has_defaults
+
+    def element(self, value: JsonValue, node: Node | None) -> str:
+        """Return what is equal for elements of a set that are the same."""
+        is_leaf = not isinstance(value, dict | list)
+        return self.leaf(value, node).key if is_leaf else json_key(value)
+
+    def leaves(
+        self, value: JsonValue, node: Node | None, moved: dict[Pointer, Pointer] | None = None
+    ) -> dict[Pointer, Leaf]:
         """Return every leaf of a part of a document, and of what it leaves out by default.
+
+        Elements of a set stand under themselves, so that they meet wherever they stand.
 
         Args:
             value: The part.
             node: What speaks of it; None where nothing does.
+            moved: Gets the pointers of leaves that stand elsewhere in what is returned.
         """
         found: dict[Pointer, Leaf] = {}
-        pending: list[tuple[Pointer, Node | None, JsonValue, bool]] = [("", node, value, True)]
+        pending: list[tuple[Pointer, Pointer, Node | None, JsonValue, bool]]
+        pending = [("", "", node, value, True)]
         while pending:
-            pointer, spoken, part, is_given = pending.pop()
+            pointer, there, spoken, part, is_given = pending.pop()
             if not (is_object(part) or (part and is_array(part))):
                 found[pointer] = self.leaf(part, spoken)
+                if moved is not None and there != pointer:
+                    moved[there] = pointer
                 continue
             inner = self.settled(spoken, part)
             if not part:
                 found[pointer] = self.leaf(part, inner)
             if is_given:  # a default may have defaults of its own, without end
                 pending.extend(
-                    (join(pointer, prop.name), prop.node, default, False)
+                    (join(pointer, prop.name), join(there, prop.name), prop.node, default, False)
                     for prop, default in self._defaults(inner)
                     if prop.name not in part
                 )
-            pending.extend(
-                (join(pointer, key), below(inner, key), each, is_given)
-                for key, each in reversed([*parts_of(part)])
-            )
+            as_set = self.is_set(inner)
+            for key, each in parts_of(part):
+                child = below(inner, key)
+                name = f"={self.element(each, child)}" if as_set else key
+                pending.append((join(pointer, name), join(there, key), child, each, is_given))
         return found
 
     def leaf(self, value: JsonValue, node: Node | None) -> Leaf:

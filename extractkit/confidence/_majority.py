@@ -12,7 +12,7 @@ Structure is voted on before what it holds, and only those who share it vote on 
   where there are none, the element that is most like the others is taken whole. So two things
   that stand at the same position in two lists are not mixed into one that nobody named. Where a
   list then holds an element more often than any of the lists does, the list that is most like the
-  others is taken whole.
+  others is taken whole. Of a set each element by itself: what more than half of the sets hold.
 
 Ties go to the earliest document.
 """
@@ -114,7 +114,8 @@ class _Vote:
             default = self._places.default(outer, key)
             return _NOTHING if default is MISSING else self._shape(node, None, "", default)
         if is_array(value):
-            return "list", len(value)
+            is_set = self._places.is_set(self._places.settled(node, value))
+            return "set" if is_set else ("list", len(value))
         if is_object(value):
             settled = self._places.settled(node, value)
             return "object", id(settled), self._places.open_keys(settled, value)
@@ -129,7 +130,21 @@ class _Vote:
                 found[key] = part
         return found
 
+    def _set(self, node: Node | None, group: list[JsonValue]) -> list[JsonValue]:
+        """Return what more than half of the sets hold; one of them, if that is nothing."""
+        held: Counter[str] = Counter()
+        first: dict[str, JsonValue] = {}
+        spoken = below(node, 0)
+        for each in group:
+            named = {self._places.element(item, spoken): item for item in each}
+            held.update(named.keys())
+            first = named | first
+        found = [first[name] for name, count in held.items() if 2 * count > len(group)]
+        return found or self._supported(node, group)
+
     def _list(self, node: Node | None, group: list[JsonValue]) -> list[JsonValue]:
+        if self._places.is_set(node):
+            return self._set(node, group)
         fixed = len(node.prefix) if isinstance(node, ArrayNode) else 0
         found: list[JsonValue] = []
         for position in range(len(group[0])):

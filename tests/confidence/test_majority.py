@@ -227,6 +227,36 @@ def test_weights_count_in_place_of_answers() -> None:
         agreement(documents, ["/buyer"], shares=(0.5, 0.5))
 
 
+class Tagged(BaseModel):
+    tags: set[str] = set()
+    pairs: frozenset[tuple[int, int]] = frozenset()
+
+
+def test_elements_of_a_set_agree_wherever_they_stand() -> None:
+    compiled = compile_schema(Tagged)
+    documents = [
+        {"tags": ["a", "b"], "pairs": [[1, 2]]},
+        {"tags": ["B", "a"], "pairs": [[3, 4], [1, 2]]},
+        {"tags": ["c", "A"], "pairs": []},
+    ]
+    found = agreement(documents, ["/tags/0", "/tags/1", "/pairs/0/0"], compiled=compiled)
+    assert found["/tags/0"].probability == 1.0
+    assert found["/tags/1"].alternatives == pytest.approx({'"b"': 2 / 3, "(absent)": 1 / 3})
+    assert found["/pairs/0/0"].alternatives == pytest.approx({"1": 2 / 3, "(absent)": 1 / 3})
+    assert majority(documents, compiled) == {"tags": ["a", "b"], "pairs": [[1, 2]]}
+
+
+def test_sets_that_have_nothing_in_common_leave_one_of_them() -> None:
+    compiled = compile_schema(set[str])
+    assert majority([["a"], ["b"], ["c", "d"]], compiled) == ["a"]
+    assert majority([["a"], [], []], compiled) == []
+    assert majority([["a", "b"], ["c", "a"], ["b", "c"]], compiled) == ["a", "b", "c"]
+    ordered = compile_schema({"type": "array", "uniqueItems": True})
+    assert majority([["a", "b"], ["b", "a"], ["a", "b"]], ordered) == ["a", "b"]
+    found = agreement([["a", "b"], ["b", "a"]], ["/0"], compiled=ordered)
+    assert found["/0"].probability == 0.5
+
+
 # --- laws -----------------------------------------------------------------------------------------
 
 texts = st.sampled_from(["Ida", "IDA", "Bo", "Kim"])
