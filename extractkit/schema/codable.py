@@ -27,12 +27,15 @@ from extractkit.schema.nodes import (
     RefNode,
     SchemaTree,
     UnionNode,
+    owners,
+    walk_kind,
 )
 from extractkit.schema.plain import json_key
 
 __all__ = ["APART", "Member", "Verdict", "survey"]
 
-_MOST_PLACES: Final = 10_000
+_MOST_LOOKS: Final = 20_000
+"""Positions looked at, in all places together: combinations of alternatives can be very many."""
 _LOOKED_FOR: Final = (Mark.VERBATIM, Mark.GROUNDED)
 
 APART: Final = "it tells alternatives apart"
@@ -41,7 +44,9 @@ _ASSERTED: Final = "an assertion beside it may speak of its members"
 _SHORT: Final = "its members are one token each already"
 _OPEN: Final = "other values may stand there, too"
 _SEVERAL: Final = "it would need other codes in another place"
-_ENDLESS: Final = f"the target has more than {_MOST_PLACES:,} places"
+_ENDLESS: Final = (
+    "the target has too many combinations of alternatives to see what else may stand there"
+)
 
 _Position: TypeAlias = tuple[Node, Mark | None, bool]
 """What speaks of a place, the mark that it inherits, whether an assertion may speak of it too."""
@@ -140,20 +145,29 @@ class _Survey:
         """Look at every place, in the order of the document."""
         pending: list[_Place] = [(((self._tree.root, None, False),), False)]
         seen: set[_Place] = set()
+        looks = 0
         while pending:
             place = pending.pop()
             if place in seen:
                 continue
             seen.add(place)
             positions, is_tag = place
+            looks += len(positions)
+            if looks > _MOST_LOOKS:
+                return dict.fromkeys(self._choices(), Verdict(why=_ENDLESS))
             spots = [self._spot(position) for position in positions]
             self._judge(spots, is_tag=is_tag)
             pending.extend(reversed(_below(spots)))
-            if len(seen) > _MOST_PLACES:
-                return dict.fromkeys(self._verdicts, Verdict(why=_ENDLESS))
         while any(map(self._agree, self._together)):
             pass
         return self._verdicts
+
+    def _choices(self) -> Iterator[Node]:
+        """Yield every choice of more than one value."""
+        for _, top in owners(self._tree):
+            for node in walk_kind(top, ChoiceNode):
+                if len(node.values) > 1:
+                    yield node
 
     def _agree(self, carriers: Sequence[Node]) -> bool:
         """Keep choices that share a row of codes in words where one is; return if that is new."""
@@ -194,20 +208,21 @@ class _Survey:
 
     def _judge(self, spots: Sequence[_Spot], *, is_tag: bool) -> None:
         """Note what becomes of the choices of one place."""
+        is_apart = is_tag or len({tuple(spot.labels) for spot in spots if spot.labels}) > 1
         for spot in spots:
             if not spot.is_choice:
                 continue
-            verdict = self._verdict(spot, spots, is_tag=is_tag)
+            verdict = self._verdict(spot, spots, is_apart=is_apart)
             self._together.append(spot.carriers)
             for carrier in spot.carriers:
                 known = self._verdicts.setdefault(carrier, verdict)
                 if known.members and known.members != verdict.members:
                     self._verdicts[carrier] = verdict if verdict.why else Verdict(why=_SEVERAL)
 
-    def _verdict(self, spot: _Spot, spots: Sequence[_Spot], *, is_tag: bool) -> Verdict:
+    def _verdict(self, spot: _Spot, spots: Sequence[_Spot], *, is_apart: bool) -> Verdict:
         labels = [value for value, _ in spot.labels.values()]
         rules = (
-            (is_tag or any(_differ(spot, other) for other in spots), APART),
+            (is_apart, APART),
             (spot.is_sourced, _SOURCED),
             (spot.is_asserted, _ASSERTED),
             (all(map(_is_short, labels)), _SHORT),
@@ -235,8 +250,8 @@ class _Survey:
 def _below(spots: Sequence[_Spot]) -> list[_Place]:
     """Return the places one level further in."""
     tags = set[str]().union(*(spot.tags for spot in spots))
-    objects = [each for spot in spots for each in spot.objects]
-    lists = [each for spot in spots for each in spot.lists]
+    objects = [*dict.fromkeys(each for spot in spots for each in spot.objects)]
+    lists = [*dict.fromkeys(each for spot in spots for each in spot.lists)]
     places: list[_Place] = []
     for name in dict.fromkeys(prop.name for node, _, _ in objects for prop in node.properties):
         named = [
@@ -244,19 +259,24 @@ def _below(spots: Sequence[_Spot]) -> list[_Place]:
             for node, mark, asserted in objects
             for part in _under(node, name)
         ]
-        places.append((tuple(named), name in tags))
+        places.append((_once(named), name in tags))
     others = [
         (part, mark, asserted) for node, mark, asserted in objects for part in _under_others(node)
     ]
-    places.append((tuple(others), False))
+    places.append((_once(others), False))
     for index in range(max((len(node.prefix) for node, _, _ in lists), default=0)):
         first = [
             (node.prefix[index] if index < len(node.prefix) else node.items, mark, asserted)
             for node, mark, asserted in lists
         ]
-        places.append((tuple(first), False))
-    items = tuple((node.items, mark, asserted) for node, mark, asserted in lists)
-    return [place for place in [*places, (items, False)] if place[0]]
+        places.append((_once(first), False))
+    places.append((_once([(node.items, mark, asserted) for node, mark, asserted in lists]), False))
+    return [place for place in places if place[0]]
+
+
+def _once(positions: Sequence[_Position]) -> tuple[_Position, ...]:
+    """Return positions without repeats: alternatives may lead to one part in many ways."""
+    return tuple(dict.fromkeys(positions))
 
 
 def _add(spot: _Spot, node: ChoiceNode, carrier: Node, mark: Mark | None, asserted: bool) -> None:
@@ -278,11 +298,6 @@ def _said(carrier: Node, node: ChoiceNode) -> str:
     """Return what is said of a member that stands alone; a title is that of its type elsewhere."""
     title = node.notes.get("title") if carrier is node else None
     return carrier.description or node.description or (title if isinstance(title, str) else "")
-
-
-def _differ(one: _Spot, other: _Spot) -> bool:
-    """Whether two alternatives have different members in one place, or in another order."""
-    return bool(other.labels) and list(one.labels) != list(other.labels)
 
 
 def _is_short(value: JsonValue) -> bool:

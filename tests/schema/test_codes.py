@@ -351,6 +351,23 @@ def test_a_recursive_target_has_its_codes_on_every_level(dialect: str) -> None:
     assert [choice.names for choice in compiled.legend] == [("tone",)]
 
 
+@ALL
+def test_alternatives_that_lead_to_one_part_in_many_ways_are_looked_at_once(dialect: str) -> None:
+    def variant(key: str) -> dict[str, Any]:
+        parts = {"tone": {"enum": ["good", "bad"]}, "on": {"$ref": "#/$defs/Part"}}
+        more = {key: {"type": "integer"}}
+        keys = {"type": "object", "properties": {**parts, **more}, "required": ["tone", key]}
+        return {**keys, "additionalProperties": False}
+
+    part = {"anyOf": [variant("a"), variant("b"), variant("c")]}
+    compiled = coded({"$ref": "#/$defs/Part", "$defs": {"Part": part}}, dialect)
+    value = {"tone": "bad", "b": 1, "on": {"tone": "good", "c": 2}}
+    sent: Any = compiled.lower(value)
+    assert compiled.lift(sent) == value
+    assert compiled.in_words == ()
+    assert len(compiled.legend) == 1
+
+
 def test_defaults_and_examples_that_are_shown_are_codes_too() -> None:
     class Shown(BaseModel):
         tone: Tone = Field(default=Tone.BAD, examples=["good", 7])
@@ -410,10 +427,12 @@ def test_what_is_compiled_is_kept_for_each_set_of_codes_and_survives_pickling() 
 
 
 def test_of_very_many_places_none_is_coded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(codable, "_MOST_PLACES", 3)
+    monkeypatch.setattr(codable, "_MOST_LOOKS", 3)
     compiled = coded({**Everything.model_json_schema(), "title": "another"})
     assert compiled.legend == ()
-    assert {*reasons(compiled).values()} == {"the target has more than 10,000 places"}
+    (why,) = {*reasons(compiled).values()}
+    assert why.startswith("the target has too many combinations of alternatives")
+    assert {"/tone", "/mixed"} <= {*reasons(compiled)}
 
 
 def test_an_answer_that_is_cut_off_shows_members_only() -> None:
