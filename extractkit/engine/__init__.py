@@ -1,9 +1,9 @@
 """The flow from a question to a result, and the two drivers that carry the steps of flows out.
 
 `extract_flow` is a generator: it yields a Call and is sent the ModelResponse, or has the error
-thrown in; or it yields a Wait. It never awaits, sleeps or opens anything, and reads the clock
-only through the function that it is given. Neighbours: `api` starts it, a Provider answers its
-calls.
+thrown in; or it yields a Wait, or flows that may go on Together. It never awaits, sleeps or opens
+anything, and reads the clock only through the function that it is given. Neighbours: `api` starts
+it, a Provider answers its calls.
 """
 
 from __future__ import annotations
