@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 from extractkit.confidence._matching import Menu, Option
-from extractkit.paths import JsonValue, is_array, is_object
+from extractkit.paths import JsonValue, Pointer, is_array, is_object, split
 from extractkit.schema.convert import below
 from extractkit.schema.match import accepts, is_unknown, json_types
 from extractkit.schema.nodes import (
@@ -84,6 +84,17 @@ class Plan:
             if len(self._below) < _MOST_KEPT:
                 self._below[nodes, key] = found
         return found
+
+    def at(self, pointer: Pointer) -> Spot:
+        """Return the place at `pointer`, of whatever may stand above it."""
+        spot = self.root
+        for key in split(pointer):
+            inner = [self.below(spot.objects, key)] if spot.objects else []
+            if spot.lists and key.isdigit():
+                inner.append(self.below(spot.lists, int(key)))
+            nodes = tuple(node for each in inner for node in each.source)
+            spot = self.spot(nodes, absent=False)
+        return spot
 
     def narrowed(self, nodes: tuple[Node, ...], key: str, value: JsonValue) -> tuple[Node, ...]:
         """Return which of `nodes` can still hold for a container with `value` under `key`."""

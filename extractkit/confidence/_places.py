@@ -79,20 +79,29 @@ class Found:
     lists: list[ListFound] = field(default_factory=list[ListFound])
 
 
-def find(data: bytes, parsed: ParsedDocument, plan: Plan) -> Found:
+def find(
+    data: bytes,
+    parsed: ParsedDocument,
+    plan: Plan,
+    *,
+    spot: Spot | None = None,
+    pointer: Pointer = "",
+) -> Found:
     """Return the values and lists of an answer.
 
     Args:
         data: The answer in UTF-8.
         parsed: The document in it.
         plan: The places of the form that was sent.
+        spot: What could stand where the document does; None for the root of the form.
+        pointer: Where the document stands in the user's.
 
     Raises:
         RecursionError: If it is nested too deeply.
     """
     walk = _Walk(data, plan)
     walk.position = _beginning(data, parsed)
-    walk.value(plan.root, parsed.value, "")
+    walk.value(spot or plan.root, parsed.value, pointer)
     return walk.found
 
 

@@ -14,6 +14,7 @@ from typing import Final, cast
 from extractkit.confidence._alignment import Alignment, align
 from extractkit.confidence._choice import Choice, choose
 from extractkit.confidence._decided import weigh_decisions
+from extractkit.confidence._decoded import decoded
 from extractkit.confidence._exact import ChoicePlace, exact_choice, places_of
 from extractkit.confidence._lengths import length_confidence
 from extractkit.confidence._matching import Menu, Option
@@ -22,7 +23,7 @@ from extractkit.confidence._places import Found, ListFound, ValueFound, find
 from extractkit.confidence._sequence import sequence_probability
 from extractkit.confidence._words import of_absent, of_choice, of_sequence, unavailable
 from extractkit.messages import Decision, TokenLogprob
-from extractkit.parsing import ParsedDocument
+from extractkit.parsing import ParsedDocument, parse_json
 from extractkit.paths import JsonValue, Pointer, is_array, is_object
 from extractkit.results import Confidence
 from extractkit.schema import CompiledSchema
@@ -97,7 +98,7 @@ def score(
     except RecursionError:
         reason = "not available: the answer is nested too deeply to be walked"
         return Scores(leaves=dict.fromkeys(leaves, unavailable(reason)), holes=run.holes)
-    return _Scoring(run, found, exact or {}).scores(leaves)
+    return _Scoring(run, found, exact or {}, compiled).scores(leaves)
 
 
 def choice_places(
@@ -152,11 +153,27 @@ def _plan(compiled: CompiledSchema) -> Plan:
     return cast("Plan", plan)
 
 
+def _plan_of_user(compiled: CompiledSchema) -> Plan:
+    """Return the places of the user's own form, which a document in a text has."""
+    plan = compiled.prepared.get("confidence of texts")
+    if plan is None:
+        plan = compiled.prepared.setdefault("confidence of texts", Plan(compiled.tree))
+    return cast("Plan", plan)
+
+
 class _Scoring:
     """One answer being weighed."""
 
-    def __init__(self, run: Alignment, found: Found, exact: Mapping[int, Sequence[float]]) -> None:
+    def __init__(
+        self,
+        run: Alignment,
+        found: Found,
+        exact: Mapping[int, Sequence[float]],
+        compiled: CompiledSchema,
+    ) -> None:
         self._run, self._found, self._exact = run, found, exact
+        self._compiled = compiled
+        self._texts: dict[Pointer, ValueFound] = {}
         self._leaves: dict[Pointer, Confidence] = {}
         self._presence: dict[Pointer, Confidence] = {}
         self._lengths: dict[Pointer, Confidence] = {}
@@ -170,6 +187,7 @@ class _Scoring:
                 self._kind_of(value, value.spot.option_of(value.value))
         for found in self._found.lists:
             self._list(found)
+        self._read_texts(leaves)
         return Scores(
             leaves={pointer: self._of(pointer) for pointer in leaves},
             presence=self._presence,
@@ -185,6 +203,8 @@ class _Scoring:
             self._leaves[pointer] = unavailable(_IN_WORDS)
             return
         if option is None or not options[option].texts:
+            if isinstance(found.value, str):
+                self._texts[pointer] = found
             self._leaves[pointer] = self._open_leaf(found)
             self._kind_of(found, option)
             return
@@ -247,6 +267,33 @@ class _Scoring:
         self._presence[pointer] = confidence
         if not found.length:
             self._leaves[pointer] = confidence
+
+    def _read_texts(self, leaves: Sequence[Pointer]) -> None:
+        """Weigh the leaves of documents that were written as texts, each by its own tokens."""
+        within: dict[Pointer, list[Pointer]] = {}
+        for pointer in leaves if self._texts else ():
+            above = pointer
+            while above and pointer not in self._leaves:
+                above = above.rpartition("/")[0]
+                if above in self._texts:
+                    within.setdefault(above, []).append(pointer)
+                    break
+        for above, pointers in within.items():
+            scores = self._inside(self._texts[above], pointers)
+            if scores is not None:
+                self._leaves |= scores.leaves
+                self._presence |= scores.presence
+                self._lengths |= scores.lengths
+
+    def _inside(self, found: ValueFound, leaves: Sequence[Pointer]) -> Scores | None:
+        """Return the scores of a document that was written as a text; None if it is none."""
+        parsed = parse_json(found.value, repair=False)
+        run = decoded(self._run, found.start, found.end) if parsed.ok else None
+        if run is None or run.data != found.value.encode("utf-8", "surrogatepass"):
+            return None
+        plan = _plan_of_user(self._compiled)
+        inner = find(run.data, parsed, plan, spot=plan.at(found.pointer), pointer=found.pointer)
+        return _Scoring(run, inner, {}, self._compiled).scores(leaves)
 
     def _of(self, pointer: Pointer) -> Confidence:
         """Return what is known of a leaf, or of the text that it stands in with others."""

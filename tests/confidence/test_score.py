@@ -311,14 +311,15 @@ def test_a_list_that_stands_for_null_is_the_choice_of_null() -> None:
             assert "(value)" in found.presence[f"/{name}"].alternatives
 
 
-def test_leaves_inside_one_text_have_the_confidence_of_the_text() -> None:
+def test_leaves_inside_one_text_have_the_confidence_of_their_own_tokens() -> None:
     compiled = compile_schema(Any, "openai-strict")
-    wire = compiled.lower({"a": 1, "b": "x"})
+    wire = compiled.lower({"a": 12, "b": "x"})
     text = json.dumps(wire)
-    tokens = [token(letter, -0.01) for letter in text]
+    tokens = [token(letter, -0.01 if letter in "12" else -0.5) for letter in text]
     found = score(tokens, text, parse_json(text), compiled, leaves=["/a", "/b"])
     assert found.leaves["/a"].kind == "sequence"
-    assert found.leaves["/a"].reason.startswith("of all that stands at (root)")
+    assert found.leaves["/a"].probability == pytest.approx(math.exp(-0.02))
+    assert found.leaves["/b"].probability == pytest.approx(math.exp(-0.5))
 
 
 def test_a_closed_set_inside_several_rules_is_closed() -> None:
