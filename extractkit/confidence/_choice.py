@@ -26,6 +26,8 @@ __all__ = ["Choice", "choice_probability", "choose"]
 
 _NOTHING: Final = 1e-9
 """Masses below this come from rounding."""
+_MOST: Final = 1.01
+"""More than 1 by so little comes from numbers that were rounded."""
 _BACK: Final = 3
 """So many tokens before a value are looked at for what could have reached into it."""
 _LITTLE: Final = 0.01
@@ -200,6 +202,11 @@ class _Way:
                 self.removed = token.removed_mass
         if decides:
             own = math.exp(min(0.0, value))
+            if own + seen > _MOST:
+                return (
+                    f"invalid: the visible probabilities at one token add up to {own + seen:.4g}, "
+                    "expected at most 1"
+                )
             removed = token.removed_mass if self.run.is_masked else None
             rest = max(0.0, 1.0 - (removed or 0.0) - own - seen)
             self._branch(own, alive & ~left, beside, rest=rest, lowest=lowest)

@@ -324,7 +324,7 @@ def test_many_hidden_alternatives_are_counted_in_the_reason() -> None:
     words = {"enum": ["a", "b", "c", "d", "e"]}
     found = scored(words, [('"', 0.0), ("a", -0.2), ('"', 0.0)], dialect="json-schema").leaves[""]
     assert found.reason.endswith("and 1 more")
-    beside = {"a": math.log(0.5), "": 0.0, "x": math.log(0.1)}
+    beside = {"a": math.log(0.5), "": math.log(0.4), "x": math.log(0.1)}
     grouped = scored(
         {"enum": ["a", "xb", "xc", "xd", "xe"]},
         [('"', 0.0), ("a", math.log(0.5), beside), ('"', 0.0)],
@@ -354,6 +354,24 @@ def test_a_number_that_is_no_log_probability_gives_none(value: float, word: str)
         choice = chosen_of(tokens, [option('"abba"'), option('"c"')], 0)
         assert choice.probability is None
         assert choice.reason.startswith(word)
+
+
+@pytest.mark.parametrize(("other", "is_told"), [(-0.2, True), (-1.4, True), (-1.69, False)])
+def test_visible_masses_beyond_one_are_no_probabilities_of_one_choice(
+    other: float, is_told: bool
+) -> None:
+    tokens = [
+        token(HEAD, 0),
+        token('"yes', math.log(0.82), {'"yes': math.log(0.82), '"no': other}),
+        token('"}', 0),
+    ]
+    choice = chosen_of(tokens, [option('"yes"'), option('"no"')], 0)
+    if is_told:
+        assert choice.probability is None
+        assert choice.reason.startswith("invalid: the visible probabilities at one token add up")
+        assert f"{0.82 + math.exp(other):.4g}" in choice.reason
+    else:
+        assert choice.probability == pytest.approx(0.82 / (0.82 + math.exp(other)))
 
 
 def test_a_sentinel_beside_the_chosen_token_is_not_a_probability_of_zero() -> None:
