@@ -11,7 +11,10 @@ level GROUNDED. This room never changes a value and never calls a model.
     signs, fractions      which sign a number has; numbers such as 1½
     alike, readings       numbers that stand by themselves; what others are worth
     dates       every date with its readings; times, moments: times of day, both together
-    named, unread         days with a month's name, ends of ranges; days in words that are not read
+    named, numeric        days with a month's name, days in digits, ends of ranges
+    ordinals, relative    days in words; days that count from another one; unread: what is not read
+    clocks, eastern       times as clocks show them; halves: which half of the day is meant
+    stamps      which day a time belongs to; legible: the text as dates and times are read
     quoted      strings that are numbers, where more belongs to these
     forms       strings that the text has in another form only
     wording, boundaries   other punctuation, names in the other order

@@ -9,28 +9,27 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
-from functools import cached_property, partial
+from datetime import date
+from functools import cached_property
 from typing import TypeAlias
 
-from extractkit.grounding.digits import compact_starts, may_be_numeric, numeric_starts
+from extractkit.grounding.digits import may_be_numeric
+from extractkit.grounding.legible import legible
 from extractkit.grounding.locales import Order
 from extractkit.grounding.months import months_elsewhere, months_of
-from extractkit.grounding.named import ORDINAL, day_of, named_days, year_of
+from extractkit.grounding.named import ORDINAL, NamedDay, day_of, named_days
+from extractkit.grounding.numeric import compact_days, numeric_days, week_days
+from extractkit.grounding.ordinals import told_days
+from extractkit.grounding.relative import relative_days, says_relative
+from extractkit.grounding.stamps import Span, Stamps
 from extractkit.grounding.unread import unread_days
 
 __all__ = ["DateIndex", "DateReading"]
 
 _Months: TypeAlias = "defaultdict[tuple[int, int], list[tuple[int, int]]]"
 
-# All of these look ahead without consuming, so that no reading hides one that starts inside it.
-_NUMERIC = re.compile(
-    r"(?<!\w)(?<!\d[-/.])(?=(?P<whole>(?P<a>\d{1,4})(?P<mark>\s?[-/.]\s?)(?P<b>\d{1,2})(?P=mark)"
-    r"(?P<c>\d{4}|\d{1,2}))(?!\d|[-/.]\d))"
-)
-_COMPACT = re.compile(r"(?<![A-Za-z\d])(?=(?P<whole>(?P<a>\d{4})(?P<b>\d{2})(?P<c>\d{2}))(?!\d))")
 _EAST_ASIAN = re.compile(
     r"(?<!\d)(?P<year>\d{4})\s?[\u5e74\ub144]\s?(?P<month>\d{1,2})\s?[\u6708\uc6d4]"
     r"(?:\s?(?P<day>\d{1,2})\s?[\u65e5\u53f7\u865f\uc77c])?"
@@ -53,18 +52,11 @@ _MONTH_YEAR = re.compile(
 )
 _MONTH_OF = re.compile(r"(?<![^\W\d_])(?P<month>[^\W\d_]{3,12})\.?,?\s{0,2}(?:of\s|de\s)?\Z")
 _DAY_AND_MONTH = re.compile(
-    rf"(?<![\w.,])(?:(?P<day>\d{{1,2}}){ORDINAL}\s(?:of\s|de\s)?(?P<month>[^\W\d_]{{3,12}})"
+    rf"(?<![\w.,:])(?:(?P<day>\d{{1,2}}){ORDINAL}\s(?:of\s|de\s)?(?P<month>[^\W\d_]{{3,12}})"
     rf"|(?P<first>[^\W\d_]{{3,12}})\.?\s(?:the\s)?(?P<second>\d{{1,2}})(?:st|nd|rd|th)?)"
-    r"(?!\w|,?\s{1,2}(?:of\s|de\s)?\d{4})"
+    r"(?![\w:]|,?\s{1,2}(?:of\s|de\s)?\d{4})"
 )
 _DECADE = re.compile(r"(?<!\d)(?P<digits>\d{3}0)['\u2019]?s\b")
-_RELATIVE = re.compile(
-    r"\b(?:(?P<near>today|yesterday|tomorrow)|(?P<which>last|next)\s+"
-    r"(?P<day>monday|tuesday|wednesday|thursday|friday|saturday|sunday))\b",
-    re.IGNORECASE,
-)
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_NEAR = {"yesterday": -1, "today": 0, "tomorrow": 1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,18 +92,24 @@ class DateIndex:
         reference: date | None = None,
         language: str | None = None,
     ) -> None:
-        self._text = text
+        self._source = text
+        self._legible = legible(text)
+        self._text = text = self._legible.text
         self._language = language
         self._months = months_of(language)
-        self._order: Order | None = order
-        self._days: defaultdict[date, dict[tuple[int, int], DateReading]] = defaultdict(dict)
+        self._days: defaultdict[date, dict[Span, DateReading]] = defaultdict(dict)
+        self._stamps: Stamps | None = None
         self._years: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
-        if may_be_numeric(text):
-            self._scan_numeric()
-        self._scan_named()
-        self._scan_east_asian()
-        if reference is not None:
-            self._scan_relative(reference)
+        marked, compact = may_be_numeric(text)
+        if marked:
+            self._file(numeric_days(text, order))
+        if compact:
+            self._file(compact_days(text))
+        self._file(named_days(text, self._months))
+        if not text.isascii():
+            self._scan_eastern()
+        for found in relative_days(text, reference) if reference is not None else ():
+            self._add(*found)
 
     def find(self, wanted: date) -> tuple[DateReading, ...]:
         """Return every place that can be read as this day, in the order of the text."""
@@ -120,7 +118,8 @@ class DateIndex:
 
     def years(self, year: int) -> tuple[tuple[int, int], ...]:
         """Return where `year` stands as a part of a date written in digits."""
-        return tuple(sorted(set(self._years.get(year, ()))))
+        spans = sorted(set(self._years.get(year, ())))
+        return tuple(self._legible.span(*span) for span in spans)
 
     @property
     def days(self) -> tuple[date, ...]:
@@ -134,7 +133,8 @@ class DateIndex:
 
     def months(self, year: int, month: int) -> tuple[tuple[int, int], ...]:
         """Return where the text gives this month without a day, in its order."""
-        return tuple(sorted(self._months_and_years[0].get((year, month), ())))
+        spans = sorted(self._months_and_years[0].get((year, month), ()))
+        return tuple(self._legible.span(*span) for span in spans)
 
     def coarser(self, wanted: date) -> str:
         """Return what less exact date of `wanted` the text gives, as words; "" for none."""
@@ -167,15 +167,39 @@ class DateIndex:
         )
 
     @cached_property
-    def _elsewhere(self) -> dict[date, dict[tuple[int, int], DateReading]]:
-        """Days by names of months that are tried only where the others do not help."""
-        found: defaultdict[date, dict[tuple[int, int], DateReading]] = defaultdict(dict)
+    def _elsewhere(self) -> dict[date, dict[Span, DateReading]]:
+        """Days in forms that are tried only where the others do not help."""
+        found: defaultdict[date, dict[Span, DateReading]] = defaultdict(dict)
+        for day, start, end in week_days(self._text):
+            self._add_to(found, day, start, end)
+        for each in told_days(self._text, self._months):
+            self._add_to(found, *each)
         months = months_elsewhere(self._language)
-        if not months.are_named(self._text):
-            return {}
-        for day, start, end, _, doubt in named_days(self._text, months):
-            found[day][start, end] = DateReading(start=start, end=end, doubt=doubt)
+        for day, start, end, _, doubt in (
+            named_days(self._text, months) if months.are_named(self._text) else ()
+        ):
+            self._add_to(found, day, start, end, doubt)
         return dict(found)
+
+    def stamps(self, times: Sequence[Span]) -> Stamps:
+        """Return which day each time of the text belongs to; made once.
+
+        Args:
+            times: Where a time stands, whichever.
+        """
+        if self._stamps is None:
+            span = self._legible.span
+            places = [
+                each
+                for days in (self._days, self._elsewhere)
+                for readings in days.values()
+                for each in readings
+            ]
+            places += (
+                span(*match.span()) for match in self._months_with_days if "\n" not in match.group()
+            )
+            self._stamps = Stamps(self._source, places, times)
+        return self._stamps
 
     @cached_property
     def _decades(self) -> tuple[tuple[int, int, str], ...]:
@@ -185,40 +209,49 @@ class DateIndex:
     @cached_property
     def _days_without_year(self) -> set[tuple[int, int]]:
         """Month and day of each that the text gives no year."""
-        found: set[tuple[int, int]] = set()
-        for match in _DAY_AND_MONTH.finditer(self._text):
-            month = self._months.number(match["month"] or match["first"])
-            if month is not None:
-                found.add((month, int(match["day"] or match["second"])))
-        return found
+        months = self._months
+        return {
+            (month, int(match["day"] or match["second"]))
+            for match in self._months_with_days
+            if (month := months.number(match["month"] or match["first"])) is not None
+        }
+
+    @cached_property
+    def _months_with_days(self) -> list[re.Match[str]]:
+        return [
+            match
+            for match in _DAY_AND_MONTH.finditer(self._text)
+            if self._months.numbers(match["month"] or match["first"])
+        ]
 
     @cached_property
     def mentions_relative(self) -> bool:
         """Whether the text has a date that counts from another one ("last Friday")."""
-        return _RELATIVE.search(self._text) is not None
+        return says_relative(self._text)
 
     def _add(self, day: date | None, start: int, end: int, doubt: str = "") -> None:
         if day is not None:
-            self._days[day].setdefault((start, end), DateReading(start=start, end=end, doubt=doubt))
+            self._add_to(self._days, day, start, end, doubt)
 
-    def _scan_numeric(self) -> None:
-        numeric = map(partial(_NUMERIC.match, self._text), numeric_starts(self._text))
-        compact = map(partial(_COMPACT.match, self._text), compact_starts(self._text))
-        for match in filter(None, (*numeric, *compact)):
-            start, end = match.span("whole")
-            for day, doubt in _numeric_readings(match, self._order):
-                self._add(day, start, end, doubt)
-                for group in ("a", "c"):
-                    if len(match[group]) == 4:
-                        self._years[day.year].append(match.span(group))
+    def _add_to(
+        self,
+        days: defaultdict[date, dict[Span, DateReading]],
+        day: date,
+        start: int,
+        end: int,
+        doubt: str = "",
+    ) -> None:
+        span = self._legible.span(start, end)
+        if span not in days[day]:
+            days[day][span] = DateReading(start=span[0], end=span[1], doubt=doubt)
 
-    def _scan_named(self) -> None:
-        for day, start, end, year, doubt in named_days(self._text, self._months):
-            self._add(day, start, end, doubt)
+    def _file(self, found: Iterable[NamedDay]) -> None:
+        for day, start, end, year, doubt in found:
+            self._add_to(self._days, day, start, end, doubt)
             if year is not None:
                 self._years[day.year].append(year)
 
-    def _scan_east_asian(self) -> None:
+    def _scan_eastern(self) -> None:
         for match in self._east_asian:
             if match["day"] is not None:
                 day = day_of(int(match["year"]), int(match["month"]), int(match["day"]))
@@ -266,68 +299,8 @@ class DateIndex:
             months[int(year), int(month_text)].append(match.span())
         return months, years
 
-    def _scan_relative(self, reference: date) -> None:
-        for match in _RELATIVE.finditer(self._text):
-            if match["near"]:
-                days, doubt = _NEAR[match["near"].lower()], ""
-            else:
-                weekday = _WEEKDAYS.index(match["day"].lower())
-                ahead = (weekday - reference.weekday() - 1) % 7 + 1
-                is_next = match["which"].lower() == "next"
-                days = ahead if is_next else ahead - 7 - (7 if ahead == 7 else 0)
-                doubt = f"{match.group()!r} may also mean a week earlier or later"
-            self._add(_shift(reference, days), *match.span(), doubt)
-
 
 def _decade(match: re.Match[str]) -> tuple[int, int, str]:
     """Return (first year, number of years, words) of "1990s", or of "1800s": a century."""
     low = int(match["digits"])
     return low, 100 if low % 100 == 0 else 10, match.group()
-
-
-def _shift(reference: date, days: int) -> date | None:
-    try:
-        return reference + timedelta(days=days)
-    except OverflowError:
-        return None
-
-
-def _numeric_readings(match: re.Match[str], order: Order | None) -> Iterator[tuple[date, str]]:
-    """Yield (day, doubt) for each way to read three groups of digits."""
-    a, b, c = match["a"], match["b"], match["c"]
-    if len(a) == 4 and len(c) <= 2:
-        day = day_of(int(a), int(b), int(c))
-        compact = "mark" not in match.re.groupindex
-        if day is not None and (not compact or 1900 <= day.year < 2100):
-            yield day, "eight digits may be a date or a number" if compact else ""
-        return
-    if len(a) > 2 or len(c) not in (2, 4):
-        return
-    yield from _two_readings(match, order)
-
-
-def _two_readings(match: re.Match[str], order: Order | None) -> Iterator[tuple[date, str]]:
-    """Yield the readings of 03/06/2026, and of 12-01-19 with the year first as well."""
-    a, b, c = int(match["a"]), int(match["b"]), year_of(match["c"])
-    day_first, month_first = day_of(c, b, a), day_of(c, a, b)
-    year_first = None if len(match["c"]) == 4 else day_of(year_of(match["a"]), b, int(match["c"]))
-    if order == "ymd" and year_first is not None:
-        yield year_first, ""
-        return
-    if order == "mdy" and month_first is not None:
-        yield month_first, ""
-        return
-    if order == "dmy" and day_first is not None:
-        yield day_first, ""
-        return
-    readings = [day for day in (day_first, month_first) if day is not None]
-    two = len(set(readings)) == 2
-    doubt = f"it may be {' or '.join(map(str, readings))}" if two else ""
-    # With points the day comes first nearly everywhere.
-    pointed = match["mark"].strip() == "."
-    if day_first is not None:
-        yield day_first, "" if pointed else doubt
-    if month_first is not None and month_first != day_first:
-        yield month_first, doubt
-    if year_first is not None and year_first not in readings:
-        yield year_first, "the year may come first or last"

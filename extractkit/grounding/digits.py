@@ -12,7 +12,7 @@ from typing import Final
 __all__ = ["beside", "compact_starts", "may_be_numeric", "numeric_starts"]
 
 # A search is quick only for patterns that begin with a character of their own.
-_NUMERIC = re.compile(r"\d(?=\s?[-/.]\s?\d\d?\s?[-/.]\s?\d)")
+_NUMERIC = re.compile(r"\d(?=\s?[-/.\u2013]\s?\d\d?\s?[-/.\u2013]\s?\d)")
 _EIGHT = re.compile(r"\d{8}(?!\d)")
 _RUN = re.compile(r"\d+")
 # Digits as 0, the marks of a date as -, without white space: quick to make of ASCII.
@@ -24,12 +24,12 @@ _SHAPE: Final = {
 _LAST = re.compile(r".*(\d)", re.DOTALL)
 
 
-def may_be_numeric(text: str) -> bool:
-    """Return whether one of the two functions below may yield anything."""
+def may_be_numeric(text: str) -> tuple[bool, bool]:
+    """Return whether `numeric_starts` and `compact_starts` may yield anything."""
     if not text.isascii():
-        return True
+        return True, True
     shape = text.translate(_SHAPE)
-    return "0-0-0" in shape or "0-00-0" in shape or "00000000" in shape
+    return "0-0-0" in shape or "0-00-0" in shape, "00000000" in shape
 
 
 def numeric_starts(text: str) -> Iterator[int]:

@@ -7,20 +7,18 @@ the text: a day, a time or an offset that the text does not give makes a miss.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from typing import Literal
 
 from extractkit.grounding.align import Place
 from extractkit.grounding.dates import DateIndex, DateReading
+from extractkit.grounding.stamps import Stamps
 from extractkit.grounding.times import TimeIndex, TimeReading
 
 __all__ = ["Miss", "find_date", "find_datetime", "find_time", "moment_of"]
 
-# "6 March 2026, Terminal 2, 9:05 PM" belongs together, what is further apart may not.
-_TOGETHER = 40
 _SECONDS = re.compile(r"(?:T|\s|^)\d\d:?\d\d:?\d\d")
 
 
@@ -98,7 +96,8 @@ def find_datetime(
 ) -> list[Place] | Miss:
     """Return the places that state the day and the time of `wanted` side by side.
 
-    Where both stand in the text but far apart, the place is the day's and carries a doubt.
+    Where both stand in the text but far apart, or each beside another, the place is the day's and
+    carries a doubt.
     """
     clock = _times(times, wanted, spelled)
     days = {wanted.date()} if isinstance(clock, Miss) else {day for day, _ in clock}
@@ -110,11 +109,14 @@ def find_datetime(
         if clock.code == "not_in_source":
             return Miss(code="date_precision", reason="time not in the source, which gives the day")
         return clock
-    together = [
+    stamps = dates.stamps(times.spans)
+    together = sorted(
         place
         for day, readings in found.items()
-        for place in _pair(text, readings, [each for on, each in clock if on == day], spelled)
-    ]
+        for place in _pair(
+            text, stamps, readings, [each for on, each in clock if on == day], spelled
+        )
+    )
     return together or [
         Place(
             start=reading.start,
@@ -171,32 +173,26 @@ def _shift(wanted: datetime, offset_s: int) -> datetime:
 
 
 def _pair(
-    text: str, days: Sequence[DateReading], clock: Sequence[TimeReading], spelled: str
-) -> list[Place]:
-    """Return one place for each day that has the time beside it."""
-    starts = [each.start for each in clock]
-    places: list[Place] = []
-    for day in days:
-        at = bisect_left(starts, day.start)
-        near = [
-            (gap, each)
-            for each in clock[max(0, at - 1) : at + 1]
-            if (gap := max(each.start - day.end, day.start - each.end)) <= _TOGETHER
-        ]
-        if near:
-            _, time_reading = min(near, key=lambda pair: pair[0])
+    text: str,
+    stamps: Stamps,
+    days: Sequence[DateReading],
+    clock: Sequence[TimeReading],
+    spelled: str,
+) -> Iterator[Place]:
+    """Yield a place for each time that belongs to one of the days."""
+    at = {stamps.place_of((day.start, day.end)): day for day in days}
+    for time_reading in clock:
+        day = at.get(stamps.owner((time_reading.start, time_reading.end)))
+        if day is not None:
             start = min(day.start, time_reading.start)
             end = max(day.end, time_reading.end)
-            places.append(
-                Place(
-                    start=start,
-                    end=end,
-                    grade=_grade(text, start, end, spelled),
-                    doubt=day.doubt or time_reading.doubt,
-                    code=_code(day, time_reading),
-                )
+            yield Place(
+                start=start,
+                end=end,
+                grade=_grade(text, start, end, spelled),
+                doubt=day.doubt or time_reading.doubt,
+                code=_code(day, time_reading),
             )
-    return places
 
 
 def _code(day: DateReading, clock: TimeReading) -> str:

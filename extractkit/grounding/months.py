@@ -14,10 +14,10 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Final
 
-__all__ = ["Months", "months_elsewhere", "months_of"]
+__all__ = ["Months", "months_elsewhere", "months_of", "plain_word"]
 
 _COMMON: Final = (
-    "january jan januar jaenner janvier enero gennaio januari janeiro ene",
+    "january jan januar jaenner janner janvier enero gennaio januari janeiro ene",
     "february feb februar fevrier fevr febrero febbraio februari fevereiro",
     "march mar marz maerz mars marzo maart marco mrz marts maret mac",
     "april apr avril avr abril aprile abr",
@@ -46,6 +46,11 @@ _OTHER_LETTERS: Final = (
     "ноября ноябрь листопада листопад ноември новембар новембра νοεμβριου νοεμβριος נובמבר בנובמבר",
     "декабря декабрь грудня грудень декември децембар децембра δεκεμβριου δεκεμβριος דצמבר בדצמבר",
 )
+_OTHER_SHORT: Final = (
+    "янв січ ιαν", "февр фев лют φεβ", "мар μαρ", "апр квіт απρ", "трав", "июн черв ιουν",
+    "июл лип ιουλ", "авг серп αυγ", "сент сен вер σεπ", "окт жовт οκτ", "нояб ноя νοε",
+    "дек груд δεκ",
+)  # fmt: skip
 # First the form that stands after a day; then, where it differs, the one that stands alone.
 _BY_LANGUAGE: Final = {
     "ca": ("gener febrer marc abril maig juny juliol agost setembre octubre novembre desembre",),
@@ -108,6 +113,23 @@ _BY_LANGUAGE: Final = {
     "sr": ("januar februar mart april maj jun jul avgust septembar oktobar novembar decembar",),
     "tr": ("ocak subat mart nisan mayis haziran temmuz agustos eylul ekim kasim aralik",),
 }
+# Short forms that are words in other languages, or names of other months there: with a locale only.
+_SHORT: Final = {
+    "cs": ("led uno bre dub kve cvn cvc srp zar rij lis pro",),
+    "es": ("ene feb mar abr may jun jul ago set oct nov dic",),
+    "fi": ("tammi helmi maalis huhti touko kesa heina elo syys loka marras joulu",),
+    "fr": ("janv fev mars avr mai juin juil aout sept oct nov dec",),
+    "hr": ("sij velj ozu tra svi lip srp kol ruj lis stu pro",),
+    "hu": ("jan febr marc apr maj jun jul aug szept okt nov dec",),
+    "it": ("gen feb mar apr mag giu lug ago set ott nov dic",),
+    "pl": ("sty lut mar kwi maj cze lip sie wrz paz lis gru",),
+    "pt": ("jan fev mar abr mai jun jul ago set out nov dez",),
+    "ro": ("ian feb mar apr mai iun iul aug sep oct noi dec",),
+    "tr": ("oca sub mar nis may haz tem agu eyl eki kas ara",),
+}
+# Of these, what is tried without one where no other name gives the day.
+_UNUSUAL: Final = ("it", "pt", "fr")
+_SHY: Final = frozenset(("gen", "mag", "set", "out"))
 _FOREIGN: Final = re.compile(r"[^\x00-\x7f\d]+")
 # What may touch a name in a text, as a space.
 _APART: Final = {code: " " for code in range(128) if not chr(code).isalpha()}
@@ -120,14 +142,22 @@ _LETTERS: Final = str.maketrans({"\u0131": "i", "\u0142": "l"})
 class Months:
     """The months by the names that are looked for in one text."""
 
-    def __init__(self, names: Mapping[str, frozenset[int]], *, most: int = 3) -> None:
+    def __init__(
+        self,
+        names: Mapping[str, frozenset[int]],
+        *,
+        most: int = 3,
+        shy: frozenset[str] = frozenset(),
+    ) -> None:
         """Keep the names.
 
         Args:
             names: Without accents, with the months that each may be.
             most: How many letters of a name are looked for: few where most of them stand often.
+            shy: Those of them that are other words as well.
         """
         self._names = names
+        self._shy = shy
         beginnings = sorted({name[:most] for name in names if name.isascii()})
         # One branch for each first letter, so that a search is quick.
         self._beginning = re.compile(
@@ -139,12 +169,18 @@ class Months:
 
     def numbers(self, word: str) -> frozenset[int]:
         """Return which months `word` names, from 1 to 12: several where languages differ."""
-        return self._names.get(word.lower() if word.isascii() else _plain(word), _NONE)
+        return self._names.get(word.lower() if word.isascii() else plain_word(word), _NONE)
 
     def number(self, word: str) -> int | None:
         """Return which month `word` names; None for none or several."""
         numbers = self.numbers(word)
         return next(iter(numbers)) if len(numbers) == 1 else None
+
+    def doubt(self, word: str) -> str:
+        """Return why a word may not name the month that it names; "" where it does."""
+        if len(self.numbers(word)) > 1:
+            return f"{word!r} names another month in another language"
+        return f"{word!r} may be another word" if word.lower() in self._shy else ""
 
     def are_named(self, text: str) -> bool:
         """Return whether some month may be named in `text`; quick for ASCII without any."""
@@ -168,9 +204,10 @@ class Months:
 @cache
 def months_of(language: str | None) -> Months:
     """Return the months in the languages that are always tried, and in `language`."""
-    names = _named(_COMMON) | _named(_OTHER_LETTERS)
-    for line in _BY_LANGUAGE.get(language or "", ()):
-        names |= _named(tuple(line.split()))
+    names = _named(_COMMON) | _named(_OTHER_LETTERS) | _named(_OTHER_SHORT)
+    for table in (_BY_LANGUAGE, _SHORT):
+        for line in table.get(language or "", ()):
+            names |= _named(tuple(line.split()))
     return Months(names)
 
 
@@ -179,23 +216,23 @@ def months_elsewhere(language: str | None) -> Months:
     """Return the months by all further names: those that `months_of` has not."""
     known = months_of(language)
     names: defaultdict[str, frozenset[int]] = defaultdict(frozenset)
-    for lines in _BY_LANGUAGE.values():
+    for lines in (*_BY_LANGUAGE.values(), *map(_SHORT.__getitem__, _UNUSUAL)):
         for line in lines:
             for name, numbers in _named(tuple(line.split())).items():
                 if not known.numbers(name):
                     names[name] |= numbers
-    return Months(dict(names), most=_LONGEST)
+    return Months(dict(names), most=_LONGEST, shy=_SHY)
 
 
 def _named(lines: tuple[str, ...]) -> dict[str, frozenset[int]]:
     return {
-        _plain(name): frozenset((number,))
+        plain_word(name): frozenset((number,))
         for number, line in enumerate(lines, 1)
         for name in line.split()
     }
 
 
-def _plain(word: str) -> str:
+def plain_word(word: str) -> str:
     """Return a word in small letters and without its accents."""
     plain = unicodedata.normalize("NFD", word.casefold().translate(_LETTERS))
     return "".join(char for char in plain if not unicodedata.combining(char))

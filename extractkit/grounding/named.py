@@ -22,7 +22,10 @@ GAP: Final = r"[\s\-/.,]{0,3}"
 ORDINAL: Final = r"(?:st|nd|rd|th|er|\u00ba|\u00aa|\.)?"
 """What may stand behind a day."""
 
-_AFTER_YEAR: Final = r"(?!\d|[:.,]\d)"
+# Behind a year of two digits may follow what makes another number of it: 6 March 20:15.
+_YEAR: Final = r"(?P<year>\d{4}(?!\d|\.\d|,\d{3}(?!\d))|['\u2019]?\d{2}(?!\d|[:.,]\d))"
+# Mon Mar  4 21:13:05 +0000 2024
+_CLOCK: Final = r"\s\d\d:\d\d(?::\d\d)?\s(?:[A-Z]{2,5}\s|[+-]\d{4}\s)?"
 _LINKS: Final = (
     "to and till until through thru bis und au et al a e y tot en til og do \u0434\u043e \u0438 "
     "\u043f\u043e"
@@ -34,19 +37,20 @@ _LINK: Final = rf"(?:\s?[{_LINK_MARKS}]\s?|\s(?:{'|'.join(_LINKS.split())})\s)"
 
 # These look ahead without consuming, so that no reading hides one that starts inside it.
 _DAY_FIRST: Final = re.compile(
-    rf"(?<!\d)(?<!\d[.,])(?=(?P<day>\d{{1,2}}){ORDINAL}{GAP}(?:day\s+of\s+|of\s+|de\s+)?"
-    rf"(?P<month>[^\W\d_]{{3,12}}){GAP}(?:of\s+|de\s+)?(?P<year>\d{{4}}|['\u2019]?\d{{2}}){_AFTER_YEAR})",
+    rf"(?<!\d)(?<!\d[.,:])(?=(?P<day>\d{{1,2}}){ORDINAL}(?P<gap>{GAP})(?:day\s+of\s+|of\s+|de\s+)?"
+    rf"(?P<month>[^\W\d_]{{3,12}}){GAP}(?:of\s+|de\s+)?{_YEAR})",
     re.IGNORECASE,
 )
 _DAY_YEAR: Final = re.compile(
     rf"(?<!\d)(?=(?P<day>\d{{1,2}})(?:st|nd|rd|th)?"
     rf"(?:{_LINK}(?P<last>\d{{1,2}})(?:st|nd|rd|th)?(?=[\s,]))?"
-    rf"(?P<gap>[\s\-/.,]{{1,3}})(?P<year>\d{{4}}|['\u2019]?\d{{2}}){_AFTER_YEAR})",
+    rf"(?P<gap>[\s\-/.,]{{1,3}}|{_CLOCK}){_YEAR})",
     re.IGNORECASE,
 )
 _YEAR_FIRST: Final = re.compile(
-    r"(?<!\d)(?=(?P<year>\d{4})(?:\s?m\.)?[\s\-/.,]{1,3}(?P<month>[^\W\d_]{3,12})[\s\-/.,]{1,3}"
-    r"(?P<day>\d{1,2})(?!\d))"
+    r"(?<!\d)(?<!\d[.,])(?=(?P<year>\d{4})(?P<gap>(?:\s?m\.)?[\s\-/.,]{1,3})"
+    r"(?P<month>[^\W\d_]{3,12})[\s\-/.,]{1,3}"
+    r"(?P<day>\d{1,2})(?:st|nd|rd|th)?(?![A-Za-z\d%]|[.,:]\d|,?\s(?:\d{4}(?!\d)|['\u2019]\d\d)))"
 )
 _MONTH_BEFORE: Final = re.compile(
     rf"(?<![^\W\d_])(?P<month>[^\W\d_]{{3,12}}){GAP}(?:the\s)?\Z", re.IGNORECASE
@@ -60,7 +64,15 @@ _FIRST_MONTH: Final = re.compile(
     rf"(?<!\w)(?P<month>[^\W\d_]{{3,12}})\.?\s(?:the\s)?(?P<day>\d{{1,2}}){ORDINAL}{_LINK}\Z",
     re.IGNORECASE,
 )
+# One more day before those of a list: 3, 4 and 5 March 2024.
+_LISTED: Final = re.compile(rf"(?<![\w.,/:\-\u2013])(?P<day>\d{{1,2}}){ORDINAL},\s\Z")
 _REACH: Final = 36
+_MOST_LISTED: Final = 10
+_BLANK_LINE: Final = re.compile(r"\n[\s\-/.,]*\n")
+_AMOUNT_MARKS: Final = frozenset("$\u20ac\u00a3\u00a5\u20b9\u20bd#\u00a7")
+_FIRST_WITHOUT_SPACES: Final = "\u0590"
+_GLUED: Final = "the day may be the end of what stands before it"
+_MORE: Final = "the number may be none of the days"
 
 
 class NamedDay(NamedTuple):
@@ -86,18 +98,20 @@ def named_days(text: str, months: Months) -> Iterator[NamedDay]:
     before, after = beside(text, months.may_stand(text))
     for pattern in (_DAY_FIRST, _YEAR_FIRST):
         for match in filter(None, map(partial(pattern.match, text), before)):
-            span = (
-                min(match.start("day"), match.start("year")),
-                max(match.end("day"), match.end("year")),
-            )
+            start = match.start()
+            doubt = "" if not start or text[start - 1].isspace() else _before(text, start, match)
+            if doubt is None or (pattern is _YEAR_FIRST and _has_month(text, start, months)):
+                continue
+            span = start, max(match.end("day"), match.end("year"))
             for found in _days(match, match["month"], match["day"], span, months):
-                yield found
+                yield found._replace(doubt=doubt) if doubt else found
                 yield from _first_of(text, found, months)
     for match in filter(None, map(partial(_DAY_YEAR.match, text), after)):
         start = match.start()
         month = _MONTH_BEFORE.search(text, max(0, start - 22), start)
+        gap = match["gap"]
         # "March 6 20" is a day and a count; "March 6, 20" and "March 6 '20" are dates.
-        if month and (len(match["year"]) > 2 or not match["gap"].isspace()):
+        if month and (len(match["year"]) > 2 or not (":" in gap or gap.isspace())):
             yield from _month_first(text, match, month, months)
 
 
@@ -116,9 +130,11 @@ def _month_first(
 def _days(
     match: re.Match[str], word: str, day: str, span: tuple[int, int], months: Months
 ) -> Iterator[NamedDay]:
+    if match.string.count("\n", *span) > 1 and _BLANK_LINE.search(match.string, *span):
+        return
     year = match["year"]
     numbers = months.numbers(word)
-    doubt = f"{word!r} names another month in another language" if len(numbers) > 1 else ""
+    doubt = months.doubt(word) if numbers else ""
     at = match.span("year") if len(year) == 4 else None
     for number in numbers:
         found = day_of(year_of(year.lstrip("'\u2019")), number, int(day))
@@ -141,6 +157,42 @@ def _first_of(text: str, last: NamedDay, months: Months) -> Iterator[NamedDay]:
         first = day_of(last.day.year, month, int(match["day"]))
         if first is not None and first < last.day:
             yield last._replace(day=first, start=match.start())
+            if named is None and words[-1].isalpha():
+                yield from _listed(text, last._replace(day=first, start=match.start()))
+
+
+def _listed(text: str, last: NamedDay) -> Iterator[NamedDay]:
+    """Yield the days that stand before `last` with a comma between, which may be other numbers."""
+    for _ in range(_MOST_LISTED):
+        match = _LISTED.search(text, max(0, last.start - _LINK_REACH), last.start)
+        if match is None or not 0 < int(match["day"]) < last.day.day:
+            return
+        day = last.day.replace(day=int(match["day"]))
+        last = last._replace(day=day, start=match.start(), doubt=_MORE)
+        yield last
+
+
+def _before(text: str, start: int, match: re.Match[str]) -> str | None:
+    """Return the doubt about a date for what touches it; None where that has its first digits.
+
+    The 4 of A4 March 2024 is none, the 14 of Rev14 March 2024 may be; so may that of ON14-MAR-24.
+    """
+    char = text[start - 1]
+    if char in _AMOUNT_MARKS:
+        return None
+    is_apart = match["gap"][:1].isspace()
+    if not (char.isalpha() and char < _FIRST_WITHOUT_SPACES):
+        if char == "." and text[start - 2 : start - 1].isalpha():
+            return _GLUED
+        return None if char == "_" and is_apart else ""
+    is_code = is_apart and not text[max(0, start - 2) : start].isalpha()
+    return None if is_code or start == 1 else _GLUED
+
+
+def _has_month(text: str, start: int, months: Months) -> bool:
+    """Whether a year is that of the month before it: 4 March 2024 March 5."""
+    month = _MONTH_BEFORE.search(text, max(0, start - 16), start)
+    return month is not None and bool(months.numbers(month["month"]))
 
 
 def year_of(digits: str) -> int:

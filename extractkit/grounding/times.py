@@ -1,7 +1,8 @@
 """Every time of day that a text states.
 
-Neighbours: `source` asks for times and joins them to dates, `spoken` reads what is told in words.
-A time without "am" or "pm" is read as it stands; this module never adds twelve hours on its own.
+Neighbours: `source` asks for times and joins them to dates, `clocks` reads each of them, `spoken`
+reads what is told in words. This module never adds twelve hours where the text does not say which
+half of the day it means; where a mark of one may belong to a time or not, both hours are doubtful.
 """
 
 from __future__ import annotations
@@ -11,30 +12,35 @@ from collections import defaultdict
 from dataclasses import dataclass
 from datetime import time
 from functools import cached_property
+from itertools import pairwise
 from operator import attrgetter
+from typing import Final
 
+from extractkit.grounding.clocks import Clock, clocks
+from extractkit.grounding.halves import Part, hours_in
+from extractkit.grounding.legible import legible
 from extractkit.grounding.spoken import spoken_times
 
 __all__ = ["TimeIndex", "TimeReading"]
 
-_CLOCK = re.compile(
-    r"(?<![\d.,:])(?P<hour>[01]?\d|2[0-4])(?:(?P<mark>[:.h\u6642\u65f6\uff1a])(?P<minute>[0-5]\d)"
-    r"(?:[:.\u5206\uff1a](?P<second>[0-5]\d)(?:[.,](?P<fraction>\d{1,9}))?)?\u5206?)?"
-    r"(?:\s?(?P<half>[ap])\.?m\b\.?|\s?(?P<word>uhr|o'clock)\b)?"
-    r"(?P<zone>\s?(?:Z|UTC|GMT)\b|\s?[+-](?:0\d|1[0-4]):?[0-5]\d(?!\d))?(?![\d:]|[.,]\d)",
-    re.IGNORECASE,
-)
-
 # "25 to 7 p.m." does not tell 7 p.m., "10 to 11 p.m." may.
-_TOLD_BEFORE = re.compile(
+_TOLD_BEFORE: Final = re.compile(
     r"(?:\b(?:half|quarter|five|ten|twenty|twenty.five|min\w*|2[05]|[3-5]\d)\s+"
     r"(?:past|after|to|before|till)|\b\d\d?\s+(?:past|after))\s+\Z",
     re.IGNORECASE,
 )
-_MAY_BE_TOLD = re.compile(r"(?<!\d)[012]?\d\s(?:(?:to|before|till)\s)?\Z", re.IGNORECASE)
-_REACH = 24
-_START = attrgetter("start")
-_PART = "the hour may be a part of a time that is told in words"
+_MAY_BE_TOLD: Final = re.compile(r"(?<!\d)[012]?\d\s(?:(?:to|before|till)\s)?\Z", re.IGNORECASE)
+_REACH: Final = 24
+_START: Final = attrgetter("start")
+_PART: Final = "the hour may be a part of a time that is told in words"
+_HALF: Final = "the source does not say for certain which half of the day is meant"
+# What joins the times of a range or of a list, so that one PM may be said of all.
+_LINK: Final = re.compile(
+    r"\s?(?:[-\u2013\u2014/&~\u301c\u81f3\u5230]|\u304b\u3089|(?:,\s?)?(?:and|or|to|till|until|"
+    r"und|bis|oder|et|ou|a|\u00e0|y|o|e|al|alle|tot|en|til|do|\u0434\u043e))\s?"
+)
+_COMMA: Final = re.compile(r"\s?,\s?")
+_LINK_REACH: Final = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,9 +68,13 @@ class TimeIndex:
     def __init__(self, text: str) -> None:
         self._readings: defaultdict[tuple[int, int], list[TimeReading]] = defaultdict(list)
         self._offsets: set[int] = set()
-        self._text = text
-        for match in _CLOCK.finditer(text):
-            self._add(match)
+        self._legible = legible(text)
+        self._text = self._legible.text
+        found = clocks(self._text)
+        self._shown = {clock.start for clock in found if not clock.is_bare}
+        shared = _shared_halves(self._text, found)
+        for clock in found:
+            self._add(clock, shared.get(clock.start, ()))
 
     @property
     def offsets(self) -> tuple[int, ...]:
@@ -80,6 +90,13 @@ class TimeIndex:
                 for (hour, minute), readings in (*self._readings.items(), *self._told.items())
                 for reading in readings
             )
+        )
+
+    @cached_property
+    def spans(self) -> tuple[tuple[int, int], ...]:
+        """Where a time stands, whichever, in the order of the text."""
+        return tuple(
+            sorted({(each.start, each.end) for found in self._readings.values() for each in found})
         )
 
     def find(self, wanted: time, *, with_seconds: bool = True) -> tuple[TimeReading, ...]:
@@ -104,34 +121,36 @@ class TimeIndex:
     def _told(self) -> defaultdict[tuple[int, int], list[TimeReading]]:
         """What is told in words, which is looked at only for a time that no clock shows."""
         told: defaultdict[tuple[int, int], list[TimeReading]] = defaultdict(list)
-        for start, end, hour, minute, doubt in spoken_times(self._text):
+        for begin, stop, hour, minute, doubt in spoken_times(self._text):
+            if begin in self._shown:
+                continue
+            start, end = self._legible.span(begin, stop)
             told[hour, minute].append(
                 TimeReading(start=start, end=end, second=None, offset_s=None, doubt=doubt)
             )
         return told
 
-    def _add(self, match: re.Match[str]) -> None:
-        hour = _hour(match)
-        told = self._told_before(match) if match["mark"] is None else ""
-        if hour is None or told is None:
-            return
-        second = float(match["second"]) if match["second"] else None
-        if second is not None and match["fraction"]:
-            second += int(match["fraction"][:6].ljust(6, "0")) / 1e6
-        reading = TimeReading(
-            start=match.start(),
-            end=match.end(),
-            second=second,
-            offset_s=_offset(match["zone"]),
-            doubt=told,
-        )
-        if reading.offset_s is not None:
-            self._offsets.add(reading.offset_s)
-        self._readings[hour, int(match["minute"] or 0)].append(reading)
+    def _add(self, clock: Clock, further: tuple[int, ...]) -> None:
+        start, end, hours, minute, second, offset_s, _, is_bare, doubt = clock
+        if is_bare:
+            told = self._told_before(clock)
+            if told is None:
+                return
+            doubt = told or doubt
+        if further:
+            hours = tuple(dict.fromkeys((*hours, *further)))
+        if len(hours) > 1:
+            doubt = doubt or _HALF
+        start, end = self._legible.span(start, end)
+        reading = TimeReading(start=start, end=end, second=second, offset_s=offset_s, doubt=doubt)
+        if offset_s is not None:
+            self._offsets.add(offset_s)
+        for hour in hours:
+            self._readings[hour, minute].append(reading)
 
-    def _told_before(self, match: re.Match[str]) -> str | None:
+    def _told_before(self, clock: Clock) -> str | None:
         """Return the doubt about an hour for what stands before it; None where it is a minute."""
-        start = match.start()
+        start = clock.start
         begin = max(0, start - _REACH)
         if _TOLD_BEFORE.search(self._text, begin, start):
             return None
@@ -139,9 +158,11 @@ class TimeIndex:
         if before is None:
             return ""
         if before.group()[:-1].isdecimal():  # "12 20 p.m." has no hour of its own
-            if len(match["hour"]) == 1:
+            digits = re.match(r"\d+", self._text[start : start + 2])
+            written = digits.group() if digits else ""
+            if len(written) == 1:
                 return ""
-            return _PART if match["hour"][0] != "0" and int(match["hour"]) <= 12 else None
+            return _PART if written[0] != "0" and int(written) <= 12 else None
         return _PART
 
 
@@ -149,24 +170,35 @@ def _time(hour: int, minute: int, second: float) -> time:
     return time(hour, minute, int(second), round(second % 1 * 1e6))
 
 
-def _hour(match: re.Match[str]) -> int | None:
-    """Return the hour from 0 to 23, or None where the match is no time."""
-    hour, half, mark = int(match["hour"]), match["half"], match["mark"]
-    said = bool(half or match["word"])
-    if not said and (mark is None or mark == "."):
-        return None  # "21" is a number, "21.13" an amount or a section
-    if half:
-        if not 1 <= hour <= 12:
-            return hour if hour < 24 else None
-        return hour % 12 + (12 if half in "pP" else 0)
-    return hour if hour < 24 else None
+def _shared_halves(text: str, found: list[Clock]) -> dict[int, tuple[int, ...]]:
+    """Return the further hour of each time that the PM of another may be said of, too.
+
+    9:00-11:00 PM, 2:00 PM - 4:00: but not 11:00 - 2:00 PM, which would begin after its end.
+    """
+    shared: dict[int, tuple[int, ...]] = {}
+    if all(clock.part is None for clock in found):
+        return shared
+    for order in (found, found[::-1]):
+        part, edge = None, 0
+        for here, there in pairwise(order):
+            if here.part is not None:
+                part, edge = here.part, here.hours[0]
+            hour = _further(text, here, there, part) if part else None
+            if hour is None or (hour < edge if here.start < there.start else hour > edge):
+                part = None
+            else:
+                shared.setdefault(there.start, (hour,))
+    return shared
 
 
-def _offset(zone: str | None) -> int | None:
-    if not zone:
+def _further(text: str, here: Clock, there: Clock, part: Part) -> int | None:
+    """Return the hour of `there` in the part of the day of `here`, if it may be meant."""
+    if there.part is not None or not 1 <= there.hours[0] <= 12 or there.second is not None:
         return None
-    sign, digits = zone.strip()[0], re.sub(r"\D", "", zone)
-    if not digits:
-        return 0
-    seconds = int(digits[:2]) * 3600 + int(digits[2:]) * 60
-    return -seconds if sign == "-" else seconds
+    start, end = min(here.end, there.end), max(here.start, there.start)
+    if not 0 < end - start <= _LINK_REACH:
+        return None
+    is_list = there.start < here.start and _COMMA.fullmatch(text, start, end)
+    if not (is_list or _LINK.fullmatch(text, start, end)):
+        return None
+    return hours_in(part, there.hours[0])[0]

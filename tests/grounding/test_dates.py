@@ -292,3 +292,134 @@ def test_a_range_goes_on_in_its_year() -> None:
 def test_a_letter_that_grows_in_small_letters_moves_no_date() -> None:
     answer = ask("\u0130zmir, 6 Mart 2026", "2026-03-06", "date")
     assert (answer.verdict, answer.matched) == ("yes", "6 Mart 2026")
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "verdict"),
+    [
+        ("A4 March 2024", "2024-03-04", "no"),
+        ("see X4 March 2024", "2024-03-04", "no"),
+        ("B12 4-A4 March 2024", "2024-03-04", "no"),
+        ("Rev14 March 2024", "2024-03-14", "flagged"),
+        ("No.4 March 2024", "2024-03-04", "flagged"),
+        ("DATE04-MAR-24", "2024-03-04", "flagged"),
+        ("file_4 March 2024", "2024-03-04", "no"),
+        ("file_04-Mar-2024.txt", "2024-03-04", "yes"),
+        ("report_2024-03-04.pdf", "2024-03-04", "yes"),
+        ("於4 March 2024", "2024-03-04", "yes"),
+        ("10:14 March 2024", "2024-03-14", "no"),
+        ("$4 March 2024", "2024-03-04", "no"),
+        ("Item 4\n\nMarch 2024", "2024-03-04", "no"),
+        ("on 4 March\n\n2024 was", "2024-03-04", "no"),
+        ("on 4\nMarch\n2024", "2024-03-04", "yes"),
+        ("2024 March 14,000 units", "2024-03-14", "no"),
+        ("2024 March 4th", "2024-03-04", "yes"),
+        ("4 March 2024 March 5 2025", "2024-03-05", "no"),
+        ("4 March 2024 March 5, then", "2024-03-05", "no"),
+        ("4 March 2024 March 5 2025", "2025-03-05", "yes"),
+    ],
+)
+def test_a_day_is_not_cut_out_of_something_longer(text: str, value: str, verdict: str) -> None:
+    assert ask(text, value, "date").verdict == verdict
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2024／03／04", "04．03．2024", "2024‑03‑04", "2024–03–04", "2024‐03‐04",
+        "4 Ｍａｒｃｈ 2024", "4\u200b March 2024", "4 Ma\u00adrch 2024", "4 Mar-\nch 2024",
+        "4 Ma\u00ad\nrch 2024", "4 März 2024", "4 Ma\u0308rz 2024",
+        "2024\u1102\u1167\u11ab 3\u110b\u116f\u11af 4\u110b\u1175\u11af", "4 мар. 2024",
+        "Mon Mar  4 21:13:05 2024", "Mon Mar 04 21:13:05 +0000 2024", "[04/Mar/2024:21:13:05]",
+        "20240304T211305Z", "2024-W10-1", "2024W101", "4 March 2024,10:00",
+        "the fourth of March 2024", "this fourth (4th) day of March, 2024", "March fourth, 2024",
+    ],
+)  # fmt: skip
+def test_a_day_is_found_in_any_dress(text: str) -> None:
+    answer = ask(f"x; {text}; y", "2024-03-04", "date")
+    assert answer.plain
+    assert answer.matched in text
+    assert ask(f"x; {text}; y", "2024-03-05", "date").verdict == "no"
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "verdict"),
+    [
+        ("the twenty-first of March 2026", "2026-03-21", "yes"),
+        ("le premier mars 2026", "2026-03-01", "yes"),
+        ("the second March 2026 meeting", "2026-03-02", "flagged"),
+        ("the thirty-first of April 2026", "2026-04-30", "no"),
+        ("2026-W60-1", "2026-03-01", "no"),
+        ("4 ott 2024", "2024-10-04", "yes"),
+        ("4 set 2024", "2024-09-04", "flagged"),
+        ("4 out 2024", "2024-10-04", "flagged"),
+        ("4. Jänner 2024", "2024-01-04", "yes"),
+        ("4 fév. 2024", "2024-02-04", "yes"),
+        ("3, 4 and 5 March 2024", "2024-03-03", "flagged"),
+        ("3, 4 and 5 March 2024", "2024-03-04", "yes"),
+        ("9, 4 and 5 March 2024", "2024-03-09", "no"),
+    ],
+)
+def test_days_in_words_in_lists_and_with_short_months(text: str, value: str, verdict: str) -> None:
+    assert ask(text, value, "date").verdict == verdict
+
+
+def test_a_short_month_is_sure_in_its_language() -> None:
+    assert ask("4 set 2024", "2024-09-04", "date", options=Grounding(locale="it")).plain
+    assert ask("4 out 2024", "2024-10-04", "date", options=Grounding(locale="pt")).plain
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2024-03-04/2024-03-05", "2024-03-04-2024-03-05", "04.03.2024-05.03.2024",
+        "04.03.2024–05.03.2024", "2024/03/04-2024/03/05",
+    ],
+)  # fmt: skip
+def test_both_ends_of_a_range_in_digits_are_found(text: str) -> None:
+    for day in ("2024-03-04", "2024-03-05"):
+        assert ask(f"from {text}.", day, "date").plain
+
+
+@pytest.mark.parametrize(
+    "text", ["04-03-2024-7", "7-04-03-2024", "1.2.04.03.2024", "04.03.24-7.8.24"]
+)
+def test_a_number_that_goes_on_is_no_range(text: str) -> None:
+    assert ask(text, "2024-03-04", "date").verdict == "no"
+
+
+def test_points_put_the_day_first_even_where_a_locale_does_not() -> None:
+    american = Grounding(locale="en_US")
+    for day in ("2026-03-06", "2026-06-03"):
+        assert ask("06.03.2026", day, "date", options=american).codes == ("ambiguous_date",)
+    assert ask("25.03.2026", "2026-03-25", "date", options=american).plain
+    assert ask("03.25.2026", "2026-03-25", "date", options=american).plain
+
+
+@pytest.mark.parametrize(
+    ("said", "days"),
+    [
+        ("the day after tomorrow", {"2026-03-13"}),
+        ("the day before yesterday", {"2026-03-09"}),
+        ("a week from tomorrow", set[str]()),
+        ("two days after tomorrow", set[str]()),
+        ("tomorrow week", set[str]()),
+        ("the week before last Friday", set[str]()),
+        ("not before tomorrow", {"2026-03-12"}),
+        ("from today on", {"2026-03-11"}),
+    ],
+)
+def test_what_counts_from_a_relative_day_is_another_one(said: str, days: set[str]) -> None:
+    options = Grounding(reference_date="2026-03-11")
+    asked = [f"2026-03-{day:02}" for day in range(1, 29)]
+    assert {day for day in asked if ask(said, day, "date", options=options).matched} == days
+
+
+def test_a_range_of_days_across_a_soft_line_end_keeps_its_offsets() -> None:
+    text = "Das Feb-\nruar-Treffen: 4 Ma\u0308rz 2024 und M\u00e4rz 2025, Jahr 2024"
+    answer = ask(text, "2024-03-04", "date")
+    assert (answer.matched, answer.at) == ("4 Ma\u0308rz 2024", text.index("4 Ma"))
+    assert ask(text, "März 2025", "text").matched == "M\u00e4rz 2025"
+    index = DateIndex(text)
+    assert [text[start:end] for start, end in index.years(2024)] == ["2024"]
+    assert [text[start:end] for start, end in index.months(2025, 3)] == ["M\u00e4rz 2025"]
