@@ -99,7 +99,7 @@ def run(
         checks: The caller's checks; they run where there is a value.
         grounding: How values are looked for in the source.
         repair: Decode a string that holds a JSON array or object where the schema admits no
-            string, once, with a warning `decoded_string`.
+            string, or only others by name, once, with a warning `decoded_string`.
         faults: What was found when the answer was taken back to the user's shape.
 
     Raises:

@@ -100,7 +100,7 @@ def _findings_of(check: Check, context: CheckContext) -> list[Finding]:
         said: Any = check(context)
         if said is None:
             return
-        if isinstance(said, _NO_LISTS) or not isinstance(said, Iterable):
+        if not _is_list(said):
             findings.extend([said] if isinstance(said, Finding) else [])
             findings.append(_not_findings(check, said))
             return
@@ -116,6 +116,10 @@ def _findings_of(check: Check, context: CheckContext) -> list[Finding]:
     if isinstance(error, Exception):
         findings.append(raised("check", name_of(check), error))
     return findings
+
+
+def _is_list(said: object) -> bool:
+    return isinstance(said, Iterable) and not isinstance(said, _NO_LISTS)
 
 
 def _not_findings(check: Check, said: object) -> Finding:

@@ -1,20 +1,27 @@
 """Nested arrays and objects that came as a string of JSON.
 
-Some models write {"items": "[...]"}. The string is decoded where the schema admits no string
-and its content conforms, once; a string that may be a string is never touched.
+Some models write {"items": "[...]"}. The string is decoded where the schema admits no string, or
+only others ("unknown", a Literal), and its content conforms, once; a string that may be a string
+is never touched.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from typing import Final
 
 from extractkit.checks._judge import Judge
+from extractkit.checks._words import NEARLY_FIT
 from extractkit.parsing import parse_json
 from extractkit.paths import JsonValue, Pointer, get, is_array, is_object, split
 from extractkit.results import Finding, Validity
 
 __all__ = ["decode_strings"]
+
+# What a schema says of a string where it takes another type or values that it names; where a
+# pattern or a length is what is wrong, a string was meant.
+_CLOSED: Final = frozenset({"type", "anyOf", "oneOf", "const", "enum"})
 
 
 def decode_strings(
@@ -42,8 +49,8 @@ def decode_strings(
 
 
 def _string_at(document: JsonValue, problem: Finding) -> str | None:
-    """Return the string that stands where the schema admits none."""
-    if problem.code != "type":
+    """Return the string that stands where the schema admits none, or only others by name."""
+    if problem.code not in _CLOSED or problem.message.startswith(NEARLY_FIT):
         return None
     found = get(document, problem.path)
     return found if isinstance(found, str) else None
@@ -68,7 +75,7 @@ def _decoded(path: Pointer) -> Finding:
     return Finding(
         level=Validity.SCHEMA,
         path=path,
-        message="came as a string of JSON where no string is admitted; it was decoded once",
+        message="came as a string of JSON where no such string is admitted; it was decoded once",
         severity="warning",
         code="decoded_string",
     )

@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from extractkit.paths import JsonValue, Pointer, join
 
-__all__ = ["SHOWN", "describe", "shown"]
+__all__ = ["NEARLY_FIT", "SEVERAL_FIT", "SHOWN", "describe", "shown"]
 
 SHOWN: Final = 80
 """Characters of a value that a message shows."""
@@ -160,9 +160,12 @@ def _alternatives(error: SchemaViolation) -> Iterator[_Said]:
         return
     nearest = min(meant, key=len)
     place, _, why = next(describe(nearest[0]), (here, keyword, nearest[0].message))
-    message = f"fits none of {len(branches)} alternatives; the nearest fails at {place or '(root)'}"
+    message = f"{NEARLY_FIT} {len(branches)} alternatives; the nearest fails at {place or '(root)'}"
     yield here, keyword, f"{message}: {why}"
 
+
+NEARLY_FIT: Final = "fits none of"
+"""How the message of a value begins that several alternatives could have been meant by."""
 
 SEVERAL_FIT: Final = "oneOf_several"
 """Code of a value that fits several alternatives of a oneOf."""

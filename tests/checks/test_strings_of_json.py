@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, create_model
 
+from extractkit.fields import Unknown
 from extractkit.results import Validity
 from tests.checks.test_levels import check, errors
 
@@ -83,3 +84,49 @@ def test_a_string_within_a_decoded_string_is_not_decoded_again() -> None:
 
 class Lines(BaseModel):
     lines: list[list[int]]
+
+
+CLOSED: list[tuple[Any, str, Any]] = [
+    (Item | Unknown, '{"sku":"A7","n":2}', Item(sku="A7", n=2)),
+    (Literal["no"] | list[int], "[1]", [1]),
+    (list[int] | Literal["no", "none"] | None, "[]", []),
+    (Literal["no"] | Item, '{"sku":"A7","n":2}', Item(sku="A7", n=2)),
+    (list[Item] | Unknown, '[{"sku":"A7","n":2}]', [Item(sku="A7", n=2)]),
+]
+
+
+@pytest.mark.parametrize(("kind", "text", "value"), CLOSED)
+def test_a_string_where_only_others_are_admitted_is_decoded(
+    kind: Any, text: str, value: Any
+) -> None:
+    target = create_model("Target", v=(kind, ...))
+    outcome = check({"v": text}, target)
+    assert outcome.value.v == value
+    assert [item.code for item in outcome.findings if item.path == "/v"] == ["decoded_string"]
+
+
+@pytest.mark.parametrize("text", ["no", "unknown"])
+def test_a_string_that_is_admitted_by_name_stays(text: str) -> None:
+    target = create_model("Target", v=(Literal["no"] | Unknown | list[int], ...))
+    assert check({"v": text}, target).document == {"v": text}
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        list[int] | Annotated[str, Field(pattern="^x")],
+        list[int] | Annotated[str, Field(pattern="^x")] | Annotated[str, Field(pattern="^y")],
+        list[int] | Annotated[str, Field(min_length=9)] | Literal["no"],
+    ],
+)
+def test_a_string_of_which_only_its_form_is_wrong_is_not_decoded(kind: Any) -> None:
+    outcome = check({"v": "[1]"}, create_model("Target", v=(kind, ...)))
+    assert outcome.value is None
+    assert outcome.document == {"v": "[1]"}
+    assert "decoded_string" not in {item.code for item in outcome.findings}
+
+
+@pytest.mark.parametrize("schema", [{"const": [1]}, {"enum": [[1], "no"]}])
+def test_values_that_are_named_may_be_lists(schema: Any) -> None:
+    outcome = check({"v": "[1]"}, {"type": "object", "properties": {"v": schema}})
+    assert outcome.document == {"v": [1]}
