@@ -19,6 +19,7 @@ from extractkit.providers._arguments import fault_of_key
 from extractkit.providers._bounded import bound, bound_async, cutting, cutting_async
 from extractkit.providers._errors import from_exception
 from extractkit.providers._exchange import Budget
+from extractkit.providers._loops import end_before
 from extractkit.providers._sdk import (
     ANTHROPIC_SDK,
     Sdk,
@@ -141,6 +142,7 @@ class OwnClients:
             self._by_loop[loop] = (client, keeper)
         # Begun, the generator is the loop's to end, which asyncio.run and its like do.
         await anext(keeper)
+        end_before(loop, keeper)
         return client
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ import gc
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -15,6 +15,7 @@ import pytest
 
 from extractkit import Retry, aextract, extract
 from extractkit.errors import UsageError
+from extractkit.providers._loops import end_before
 from tests.providers.network import EVERY_WAY, Way, clean
 from tests.providers.stage import KEY, TEXT, Box
 from tests.server.answers import Answer
@@ -281,3 +282,51 @@ def test_a_closed_provider_says_so(server: Loopback, way: Way) -> None:
     with pytest.raises(UsageError, match="closed"):
         _ask_now(provider) if way.driver == "sync" else asyncio.run(_ask(provider))
     assert server.requests == []
+
+
+@_ASYNC
+def test_a_loop_that_is_only_closed_leaves_no_connection_open(server: Loopback, way: Way) -> None:
+    server.play(clean(way))
+    provider, other = way.provider(server), way.provider(server)
+    for _ in range(2):
+        loop = asyncio.new_event_loop()
+        assert loop.run_until_complete(_ask(provider)) == _BOX
+        assert loop.run_until_complete(_ask(other)) == _BOX
+        loop.close()
+        assert loop.is_closed()
+        loop.close()  # as often as anybody likes
+        del loop
+        gc.collect()
+    provider.close()
+    other.close()
+
+
+def test_a_loop_that_is_closed_while_another_one_runs_leaves_none_open(server: Loopback) -> None:
+    way = next(way for way in EVERY_WAY if way.driver == "async")
+    server.play(clean(way))
+    provider = way.provider(server)
+    loops = [asyncio.new_event_loop()]
+    assert loops[0].run_until_complete(_ask(provider)) == _BOX
+
+    async def close_it() -> None:
+        loops.pop().close()
+
+    asyncio.run(close_it())
+    gc.collect()
+    provider.close()
+
+
+def test_a_loop_that_takes_no_other_close_is_left_alone() -> None:
+    class Fixed:
+        __slots__ = ("__weakref__",)
+
+        def close(self) -> None: ...
+
+    async def keep() -> AsyncGenerator[None, None]:
+        yield
+
+    fixed: Any = Fixed()
+    keeper = keep()
+    end_before(fixed, keeper)
+    assert type(fixed.close).__name__ == "method"
+    asyncio.run(keeper.aclose())
