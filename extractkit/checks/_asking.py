@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from extractkit.checks._call import attempt, name_of, raised
 from extractkit.checks._context import Check, CheckContext
@@ -104,7 +104,7 @@ def _findings_of(check: Check, context: CheckContext) -> list[Finding]:
             findings.extend([said] if isinstance(said, Finding) else [])
             findings.append(_not_findings(check, said))
             return
-        items: Iterator[Any] = iter(cast("Any", said))
+        items: Iterator[Any] = iter(said)
         for item in islice(items, _MOST):
             # One by one: what was said before an exception is kept.
             finding = item if isinstance(item, Finding) else _not_a_finding(check, item)
