@@ -8,8 +8,10 @@ level GROUNDED. This room never changes a value and never calls a model.
     phrases     every string; normalize: folding, with the way back to the source's characters
     words       where a match may begin and end
     numbers     every number by value; surroundings: signs, currencies, percent, scales, units
-    signs, fractions      which sign a number has; numbers such as 1½
-    alike, readings       numbers that stand by themselves; what others are worth
+    marks, signs          what may be a minus sign; which sign a number has
+    scales, compounds     percent and million; numbers of several tokens; fractions: such as 1½
+    rows, chains          digits that commas, hyphens or slashes join
+    edges, alike          numbers that stand by themselves; readings: what others are worth
     dates       every date with its readings; times, moments: times of day, both together
     named, numeric        days with a month's name, days in digits, ends of ranges
     ordinals, relative    days in words; days that count from another one; unread: what is not read

@@ -16,8 +16,10 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, TypeAlias, cast
 
+from extractkit.grounding.chains import chain_doubt
+from extractkit.grounding.edges import Edges
 from extractkit.grounding.readings import NumberReading
-from extractkit.grounding.surroundings import Edges, chain_doubt, look_before
+from extractkit.grounding.surroundings import look_before
 from extractkit.grounding.tokens import Filed, Tokens
 
 __all__ = ["Alike", "AlikeTokens", "Forms"]
@@ -164,7 +166,7 @@ class AlikeTokens(ABC):
     def _doubt_before(self, number: int) -> str | None:
         """Return what `_linked` says of a token, None where there may be something behind."""
         betweens = self._tokens.betweens
-        if number in self._is_spaced or not self._edges.after[betweens[number + 1]]:
+        if number in self._is_open or not self._edges.after[betweens[number + 1]]:
             return None
         before = betweens[number]
         # Only that it is a digit counts of what stands before.
@@ -175,29 +177,35 @@ class AlikeTokens(ABC):
         """By the number of a token, whether nothing around it belongs to it."""
         betweens, edges = self._tokens.betweens, self._edges
         if len(betweens) > _MOST_PLACES:
-            return _BareAt(betweens, edges, self._is_spaced)
+            return _BareAt(betweens, edges, self._is_open)
         before, after = edges.before, edges.after
         is_bare = [before[left] and after[right] for left, right in pairwise(betweens)]
-        for number in self._is_spaced:
+        for number in self._is_open:
             is_bare[number] = False
         return is_bare
 
     @cached_property
-    def _is_spaced(self) -> frozenset[int]:
-        """The numbers of the tokens that one with a space in it may be made of."""
-        starts = self._tokens.starts
-        return frozenset(
+    def _is_open(self) -> frozenset[int]:
+        """The numbers of the tokens to which more may belong than what touches them.
+
+        One with a space in it may be made of them, or a number of several tokens; they may be
+        several numbers with commas between.
+        """
+        tokens = self._tokens
+        starts = tokens.starts
+        spaced = (
             number
-            for start, end in self._tokens.spaced
+            for start, end in tokens.spaced
             for number in range(bisect_left(starts, start), bisect_left(starts, end))
         )
+        return frozenset((*spaced, *tokens.open, *tokens.rows))
 
 
 class _BareAt(dict[int, bool]):
     """The same as a list, of the tokens that are asked for: few of a long text are."""
 
-    def __init__(self, betweens: Sequence[str], edges: Edges, is_spaced: frozenset[int]) -> None:
-        super().__init__(dict.fromkeys(is_spaced, False))
+    def __init__(self, betweens: Sequence[str], edges: Edges, is_open: frozenset[int]) -> None:
+        super().__init__(dict.fromkeys(is_open, False))
         self._betweens, self._edges = betweens, edges
 
     def __missing__(self, number: int) -> bool:
@@ -217,10 +225,10 @@ def _linked(before: str) -> str | None:
     end = len(before)
     if before[-1:] in (".", ",", "") or not _END_OF_CHAIN.search(before):
         return None
-    look = look_before(before, end, plain=True)
+    look = look_before(f"{before}0", end, plain=True)
     if look is None:
         return _NO_NUMBER
-    if look.negative or look.bracket or look.loose >= 0 or look.start != end:
+    if look.negative or look.bracket >= 0 or look.doubt or look.loose >= 0 or look.start != end:
         return None
     chained = chain_doubt(f"{before}0", end, end + 1)
     return _NO_NUMBER if chained is None else chained

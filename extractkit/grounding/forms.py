@@ -106,6 +106,9 @@ class Forms:
         spans = self._fractions.find(number)
         if not spans and self.options.spelled:
             spans = self._spelled.find(number)
+            doubtful = self._spelled.doubtful(number)
+            if doubtful and not spans:
+                return Places.of([Place(*each[:2], "normalised", *each[2:]) for each in doubtful])
         return _places(spans) if spans else None
 
     @cached_property
@@ -174,7 +177,11 @@ class Forms:
         if match is None:
             return
         rest = fold_phrase(match["rest"])
-        spans = self._spelled.find(Decimal(match["number"]))
+        number = Decimal(match["number"])
+        spans = [
+            *self._spelled.find(number),
+            *(each[:2] for each in self._spelled.doubtful(number) if each.code == "unit_mismatch"),
+        ]
         starts = {start for start, _ in spans}
         for words in dict.fromkeys(self.text[start:end] for start, end in spans):
             for span in self._wording.find(f"{words} {rest}"):

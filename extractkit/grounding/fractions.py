@@ -1,4 +1,4 @@
-"""Every number that a text writes with a fraction sign: ½, 1½, 1⁄4.
+"""Every number that a text writes with a fraction sign: ½, 1½, 1⁄4; and 1 1/2.
 
 Neighbours: `forms` looks here for numbers that no digits state. A fraction with a percent sign, a
 scale word or an open question about its sign is left out; so are those without an end, as ⅓, which
@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from decimal import Decimal, Inexact, localcontext
+from itertools import chain
 from typing import Final
 
 from extractkit.grounding.surroundings import FRACTIONS, look_after, look_left
@@ -22,6 +23,10 @@ _FORM: Final = re.compile(
     rf"(?<![\w.,/^{_SLASH}])(?:(?P<whole>\d{{1,9}})[ \u00a0\u202f\u2009]?)?"
     rf"(?P<part>[{FRACTIONS}]|\d{{1,3}}{_SLASH}\d{{1,3}})(?![\w/^{_SLASH}]|[.,]\d)"
 )
+_MIXED: Final = re.compile(
+    r"(?<![\w.,/^:-])(?P<whole>\d{1,4})[ \u00a0\u202f\u2009-]"
+    r"(?P<part>(?P<over>\d{1,2})/(?P<under>\d{1,3}))(?![\w/]|[.,]\d)"
+)
 _DIGITS: Final = 20
 
 
@@ -30,11 +35,17 @@ class FractionIndex:
 
     def __init__(self, text: str) -> None:
         self._found: defaultdict[Decimal, list[tuple[int, int]]] = defaultdict(list)
-        for match in () if text.isascii() else _FORM.finditer(text):
+        forms = () if text.isascii() else _FORM.finditer(text)
+        mixed = (
+            match
+            for match in _MIXED.finditer(text if "/" in text else "")
+            if 0 < int(match["over"]) < int(match["under"])
+        )
+        for match in chain(forms, mixed):
             value = _value(match["whole"] or "0", match["part"])
             before = look_left(text, match.start())
             after = look_after(text, match.end(), currency=before.currency)
-            unclear = before.bracket or before.unsure or before.loose >= 0
+            unclear = before.bracket >= 0 or before.unsure or before.loose >= 0
             if value is None or unclear or after is None or after.unit or after.power:
                 continue
             start = before.start if before.negative else match.start()
@@ -54,7 +65,7 @@ class FractionIndex:
 
 def _value(whole: str, part: str) -> Decimal | None:
     """Return what a fraction is worth; None where no decimal is equal to it."""
-    over, _, under = unicodedata.normalize("NFKC", part).partition(_SLASH)
+    over, _, under = unicodedata.normalize("NFKC", part).replace("/", _SLASH).partition(_SLASH)
     if int(under) == 0:
         return None
     with localcontext() as context:

@@ -1,6 +1,6 @@
 """What a short text states beyond doubt, seen without reading all of it.
 
-Neighbours: `source` asks here before it reads; `surroundings` knows the words that change a number.
+Neighbours: `source` asks here before it reads; `scales` knows the words that change a number.
 Most values of an answer stand somewhere between two spaces as they are. Then it is settled that
 they are found, and where else they stand can wait until somebody looks. What is not seen here may
 still be there.
@@ -14,7 +14,7 @@ from typing import Final
 
 from extractkit.grounding.places import ClaimKind
 from extractkit.grounding.quoted import is_quantity
-from extractkit.grounding.surroundings import SCALE_WORDS
+from extractkit.grounding.scales import CHANGED, CHANGING_WORDS, is_parted
 from extractkit.paths import JsonValue
 
 __all__ = ["Glance", "Seen"]
@@ -27,8 +27,6 @@ _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
 _AS_TEXT: Final = ("text", "key")
 _STOPS: Final = (".", ",", ";", ":")
 _BREAKS: Final = ("\n", "\r", "\t")
-# Words that make another number of one.
-_CHANGES: Final = frozenset((*SCALE_WORDS, "minus", "cent", "percent", "pct", "cr", "dr"))
 _APART: Final = {code: " " for code in range(128) if not chr(code).isalnum()}
 _AS_ZEROS: Final = dict.fromkeys(range(ord("0"), ord("9") + 1), "0")
 
@@ -118,11 +116,13 @@ class Glance:
         lines = [
             line
             for line in self._text.split("\n")
-            if not ("-" in line or "(" in line or "+" in line or "%" in line)
+            if not ("-" in line or "(" in line or "+" in line or "%" in line or "^" in line)
         ]
         plain = "\n".join(lines)
-        is_changed = not _CHANGES.isdisjoint(plain.lower().translate(_APART).split())
-        if is_changed or "0 000" in plain.translate(_AS_ZEROS):
+        if CHANGED.search(plain):
+            plain = "\n".join(line for line in lines if not CHANGED.search(line))
+        is_changed = not CHANGING_WORDS.isdisjoint(plain.lower().translate(_APART).split())
+        if is_changed or is_parted(self._text) or "0 000" in plain.translate(_AS_ZEROS):
             return []
         return plain.split()
 

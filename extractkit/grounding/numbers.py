@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from decimal import Decimal
+from functools import cached_property
 from operator import itemgetter
 from typing import Any, Literal, TypeAlias, cast
 
 from extractkit.grounding.alike import AlikeTokens, Forms
+from extractkit.grounding.chains import chain_doubt, is_in_chain
 from extractkit.grounding.readings import NumberReading, combine
 from extractkit.grounding.separators import (
     digit_readings,
@@ -22,15 +24,8 @@ from extractkit.grounding.separators import (
     to_ascii,
     zero_doubt,
 )
-from extractkit.grounding.surroundings import (
-    After,
-    Before,
-    chain_doubt,
-    is_in_chain,
-    look_after,
-    look_before,
-)
-from extractkit.grounding.tokens import IN_LIST, OVER_SPACE, Filed, is_token
+from extractkit.grounding.surroundings import After, Before, look_after, look_before
+from extractkit.grounding.tokens import OVER_SPACE, Filed, is_token
 from extractkit.paths import JsonValue
 
 __all__ = ["NumberIndex", "NumberReading", "number_of"]
@@ -38,6 +33,7 @@ __all__ = ["NumberIndex", "NumberReading", "number_of"]
 _PLAIN_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,6})?\Z", re.ASCII)
 
 _MOST_PLACES = 1000
+_COMMAS = (",", "\uff0c")
 _START = itemgetter(1)
 _new: Any = cast("Any", tuple).__new__  # the constructor of a named tuple takes twice as long
 
@@ -76,6 +72,7 @@ class NumberIndex(AlikeTokens):
         self._decimal: Literal[".", ","] | None = decimal
         self._found: dict[Decimal, tuple[NumberReading, ...]] = {}
         self._read: dict[_Token, list[NumberReading]] = {}
+        self._has_open = bool(self._tokens.spaced or self._tokens.open)
         self._forms: dict[str, Forms] = {}
 
     def find(self, value: Decimal) -> tuple[NumberReading, ...]:
@@ -91,7 +88,7 @@ class NumberIndex(AlikeTokens):
             doubts: dict[str, list[str]] = {}
             for filed in self._tokens.family(digits_of(str(value))):
                 start, end, _, token, _, _ = filed
-                if self._tokens.spaced or not self._is_bare(filed):
+                if self._has_open or not self._is_bare(filed):
                     same = [each for each in self._readings(filed) if each[0] == value]
                 else:
                     if token not in doubts:
@@ -123,8 +120,13 @@ class NumberIndex(AlikeTokens):
         return [
             filed[:2]
             for filed in self._tokens.family(significant(digits))
-            if filed[3] == digits and self._readings(filed)
+            if filed[3] == digits and self._states(filed)
         ]
+
+    def _states(self, filed: Filed) -> bool:
+        """Return whether a token states what its own digits are worth, with any sign or unit."""
+        worth = {number for number, _, _ in self._forms_of(filed[3])}
+        return any(abs(reading.value) in worth for reading in self._readings(filed))
 
     def values(self) -> tuple[Decimal, ...]:
         """Return what every reading is worth; equal ones once for each way to write the digits."""
@@ -140,7 +142,7 @@ class NumberIndex(AlikeTokens):
     def _readings(self, filed: Filed) -> list[NumberReading]:
         """Read one token: every value it may have, none where it is part of something longer."""
         start, end, doubt, token, _, after = filed
-        if self._is_bare(filed):
+        if self._is_bare(filed) and start not in self._open_starts:
             space = self._space_doubt(start, end) if self._tokens.spaced else ""
             return [
                 NumberReading(number, start, end, "", own or space or zero)
@@ -149,7 +151,7 @@ class NumberIndex(AlikeTokens):
         key = (start, end, doubt)
         readings = self._read.get(key)
         if readings is None:
-            ends_there = not doubt and self._edges.after[after]
+            ends_there = not doubt and not self._has_open and self._edges.after[after]
             readings = self._read[key] = self._read_token(start, end, doubt, ends_there=ends_there)
         return readings
 
@@ -171,16 +173,21 @@ class NumberIndex(AlikeTokens):
     def _read_token(
         self, start: int, end: int, doubt: str, *, ends_there: bool
     ) -> list[NumberReading]:
+        compound = self._tokens.compounds.get((start, end))
+        if compound is not None:
+            before, after = self._sides(start, end)
+            number = str(compound.value)
+            return list(combine(self._text, number, doubt, before, after))
+        inside = self._tokens.inside.get(start)
+        if inside == "":
+            return []
         digits = to_ascii(self._text[start:end])
         surroundings: tuple[Before, After, str] | None
-        if doubt == IN_LIST:
-            surroundings = Before(start=start, digits=start), After(end=end, digits=end), ""
-        else:
-            surroundings = self._surroundings(start, end, digits, ends_there=ends_there)
+        surroundings = self._surroundings(start, end, digits, ends_there=ends_there)
         if surroundings is None:
             return []
         before, after, around = surroundings
-        doubt = doubt or around or self._space_doubt(start, end)
+        doubt = doubt or around or inside or before.doubt or self._space_doubt(start, end)
         return [
             reading
             for number, own in digit_readings(digits, self._decimal)
@@ -193,6 +200,11 @@ class NumberIndex(AlikeTokens):
             )
         ]
 
+    def _sides(self, start: int, end: int) -> tuple[Before, After]:
+        """Return what stands around a number of several tokens: no more than a sign."""
+        before = look_before(self._text, start, plain=False) or Before(start=start, digits=start)
+        return before, After(end=end, digits=end)
+
     def _surroundings(
         self, start: int, end: int, digits: str, *, ends_there: bool
     ) -> tuple[Before, After, str] | None:
@@ -200,19 +212,37 @@ class NumberIndex(AlikeTokens):
 
         `ends_there` is known where it is plain that nothing behind the digits belongs to them.
         """
-        if is_in_chain(self._text, start, end):
+        text = self._text
+        if is_in_chain(text, start, end):
             return None
-        before = look_before(self._text, start, plain=digits.isdecimal())
+        is_part = (start, end) in self._tokens.parts
+        if (
+            is_part
+            and text[start - 1 : start] in _COMMAS
+            and text[start - 2 : start - 1].isdecimal()
+        ):
+            before: Before | None = Before(start=start, digits=start)
+        else:
+            before = look_before(text, start, plain=digits.isdecimal())
         if before is None:
             return None
-        if ends_there:
-            after: After | None = After(end=end, digits=end)
+        after: After | None
+        if (ends_there and before.bracket < 0) or (
+            is_part and text[end : end + 1] in _COMMAS and text[end + 1 : end + 2].isdecimal()
+        ):
+            after = After(end=end, digits=end)
         else:
-            after = look_after(self._text, end, currency=before.currency)
+            bracket = before.bracket >= 0
+            after = look_after(text, end, currency=before.currency, bracket=bracket)
         chained = "" if before.negative else chain_doubt(self._text, start, end)
         if after is None or chained is None:
             return None
         return before, after, chained
+
+    @cached_property
+    def _open_starts(self) -> frozenset[int]:
+        """Where tokens start to which something behind another token may belong."""
+        return frozenset(self._tokens.starts[number] for number in self._tokens.open)
 
     def _space_doubt(self, start: int, end: int) -> str:
         spaced = self._tokens.spaced

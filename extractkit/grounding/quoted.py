@@ -14,9 +14,12 @@ from decimal import Decimal
 from typing import Final
 
 from extractkit.grounding.amounts import amount_of
+from extractkit.grounding.compounds import compounds_at
+from extractkit.grounding.edges import is_bare
 from extractkit.grounding.numbers import NumberReading
+from extractkit.grounding.scales import GAPS, SYMBOLS
 from extractkit.grounding.signs import Signed, signs
-from extractkit.grounding.surroundings import After, goes_on, is_bare, look_after, look_left
+from extractkit.grounding.surroundings import After, goes_on, look_after, look_left
 from extractkit.grounding.tokens import OVER_SPACE
 
 __all__ = ["is_quantity", "quoted"]
@@ -25,10 +28,30 @@ _NOTHING: Final = Decimal(0)
 _LONGEST: Final = 40
 _NUMBER: Final = re.compile(r"\d[\d.,'\u2019\u00a0\u202f\u2009 ]*\Z")
 _SCALE_WORD: Final = re.compile(r"(?<=[\d ])[^\W\d_]+\Z")
+_WITH_UNIT: Final = re.compile(
+    r"\d[\d.,'\u2019\u00a0\u202f\u2009 ]*[^\W\d_]*[\u00b0\u2032\u2033\u2103\u2109'\"]?"
+    r"[^\W\d_]*[\u00b2\u00b3]?\Z"
+)
+_RAISED: Final = re.compile(r"[\u00b2\u00b3\u2074-\u2079\u207b]|\^[-\u2212]?\d")
+_FRACTION: Final = re.compile(r"(\d{1,2})/(\d{1,3})(?:\s[^\W\d_]+)?\Z")
+_TIMES_BEFORE: Final = re.compile(r"(?<![^\W_])[xX]\Z")
+_OVER: Final = re.compile(r"(?<![\d/.,:-])(\d{1,2})/\Z")
+_WHOLE: Final = re.compile(rf"(?<![\w/.,:-])\d{{1,4}}[{GAPS}]\Z")
+_UNDER: Final = re.compile(r"\d{1,3}(?![\d.,/])")
+_POWER: Final = re.compile(
+    rf"[{GAPS}]?[x\u00d7*\u00b7\u22c5][{GAPS}]?10(?:\^|\*\*|[\u00b2\u00b3\u00b9\u2070-\u207b])",
+    re.IGNORECASE,
+)
+_SIGN_OF_MONEY: Final = re.compile(rf"[{SYMBOLS}]")
+_OTHERS: Final = re.compile(r"(?<![^\W\d_])(?!US\Z)[^\W\d_]{1,3}\Z", re.IGNORECASE)
 _SPACED: Final = re.compile(r"(?<!\d)(?<!\d[.,])\d{1,3}(?: \d{3})+(?!\d)(?:[.,]\d+)?")
 _REACH: Final = 24
+_NEAR: Final = 8
 _SIGN: Final = "the minus sign there is no part of it"
 _MORE: Final = "the number goes on behind it"
+_TIMES: Final = "the letter before it may be a sign of multiplication or a name"
+_PART: Final = "the number there has more parts"
+_CURRENCY: Final = "letters before the sign make it another currency"
 _LETTER: Final = "the letter behind it may be a scale or a unit"
 
 
@@ -39,6 +62,8 @@ def is_quantity(value: str) -> bool:
     if value[0].isalpha() and (value[:4].isalpha() or not value[-1].isdecimal()):
         return False  # only a currency may stand before digits
     core = value.lstrip("-+\u2212\u2013 ")
+    if core[:1].isdecimal() and (_WITH_UNIT.match(core) or _is_fraction(core)):
+        return True
     if _NUMBER.match(core) or amount_of(core):
         return True
     without = _SCALE_WORD.sub("", core).rstrip()
@@ -55,7 +80,8 @@ def quoted(text: str, spans: Iterable[tuple[int, int]]) -> Iterator[NumberReadin
     for start, end in spans:
         spaced = _space_doubt(text, start, end)
         in_words = not any(map(str.isdecimal, text[start:end]))
-        if in_words or (not spaced and is_bare(text, start, end)):
+        alone = not spaced and is_bare(text, start, end) and not _is_part(text, start, end)
+        if in_words or alone:
             yield NumberReading(_NOTHING, start, end)
         elif place := _place(text, start, end, spaced):
             yield place
@@ -69,16 +95,50 @@ def _place(text: str, start: int, end: int, spaced: str) -> NumberReading | None
         last -= 1
     before = look_left(text, first)
     after = After(end=last, digits=last)
+    behind = look_after(text, last, currency=before.currency, bracket=before.bracket >= 0)
     if last == end:
-        behind = look_after(text, end, currency=before.currency)
         after = behind or after
+    elif behind is not None:
+        after = after._replace(closed=behind.closed)
     if (before.point and start == first) or (after.power and not after.unit):
         return None  # "5" in ".5", "1.5" in "1.5e3"
-    more = _LETTER if after.either and after.unit.isupper() else spaced
-    if last == end and goes_on(text, end):
-        more = _MORE
+    more = _more(text, start, end, last, after) or spaced
     doubt = _sign_doubt(signs(text, before, after, after.end), start, end) or more
     return NumberReading(_NOTHING, start, end, "" if after.either else after.unit, doubt)
+
+
+def _is_fraction(written: str) -> bool:
+    match = _FRACTION.match(written)
+    return match is not None and int(match[1]) < int(match[2])
+
+
+def _is_part(text: str, start: int, end: int) -> bool:
+    """Whether a string is a part of a fraction, of a power of ten, or of several tokens."""
+    if _POWER.match(text, end) or goes_on(text, end):
+        return True
+    if text[start].isdecimal() and not text[end - 1].isdecimal():  # 2 cups of 1/2 cups
+        over = _OVER.search(text, max(0, start - _NEAR), start)
+        under = _UNDER.match(text, start)
+        if over and under and int(over[1]) < int(under.group()):
+            return True
+    if _WHOLE.search(text, max(0, start - _NEAR), start) and _is_fraction(text[start:end]):
+        return True
+    return compounds_at(text, start, end)
+
+
+def _more(text: str, start: int, end: int, last: int, after: After) -> str:
+    """Return what belongs to the number or to its unit and is no part of the string."""
+    if last == end and goes_on(text, end):
+        return _MORE
+    if _is_part(text, start, end):
+        return _PART
+    if text[start].isdecimal() and _TIMES_BEFORE.search(text, max(0, start - 2), start):
+        return _TIMES
+    if _SIGN_OF_MONEY.match(text, start) and _OTHERS.search(text, max(0, start - 4), start):
+        return _CURRENCY
+    if last < end:
+        return _MORE if _RAISED.match(text, end) else ""
+    return _LETTER if after.either and after.unit.isupper() else after.doubt
 
 
 def _sign_doubt(readings: Sequence[Signed], start: int, end: int) -> str:

@@ -16,6 +16,9 @@ from extractkit.grounding.surroundings import After, Before
 __all__ = ["NumberReading", "combine"]
 
 
+_SHARES = {"%": -2, "permille": -3}
+
+
 class NumberReading(NamedTuple):
     """One way to read a number token.
 
@@ -23,7 +26,7 @@ class NumberReading(NamedTuple):
         value: What it is worth, exactly.
         start: First character, its sign included.
         end: One past the last character, percent sign and scale word included.
-        unit: "" where the value is plain; "%" or "\u2030" where it counts those; the scale word
+        unit: "" where the value is plain; "%" or "permille" where it counts those; the scale word
             where it is the number before that word.
         doubt: The other way to read it, as a sentence; "" where there is none.
     """
@@ -48,13 +51,14 @@ def combine(
 
 def _scales(after: After) -> tuple[tuple[int, str, str, int], ...]:
     """Return (power of ten, unit, doubt, end) for each way to take what follows the digits."""
-    if after.unit in ("%", "\u2030"):
-        whole = -2 if after.unit == "%" else -3
-        return (0, after.unit, "", after.end), (whole, f"1/{after.unit}", "", after.end)
+    if after.unit in _SHARES:
+        part = _SHARES[after.unit]
+        whole = 0, after.unit, after.doubt, after.end
+        return whole, (part, f"1/{after.unit}", after.doubt, after.end)
     if after.either:
         letter = f"{after.unit!r} may be a scale or a unit"
         number = 0, "", letter if after.unit.isupper() else "", after.digits
         return (after.power, "", letter, after.end), number
     if after.unit:
-        return (after.power, "", "", after.end), (0, after.unit, "", after.end)
-    return ((after.power, "", "", after.end),)
+        return (after.power, "", after.doubt, after.end), (0, after.unit, after.doubt, after.end)
+    return ((after.power, "", after.doubt, after.end),)

@@ -17,7 +17,6 @@ __all__ = [
     "GROUP_GAPS",
     "digit_readings",
     "digits_of",
-    "is_list",
     "significant",
     "to_ascii",
     "zero_doubt",
@@ -101,11 +100,6 @@ def zero_doubt(number: str) -> str:
     whole = number.partition(".")[0]
     padded = len(whole) > 2 and whole.startswith("0")
     return "with leading zeros it may be an identifier" if padded else ""
-
-
-def is_list(token: str) -> bool:
-    """Whether commas in a token can only part numbers, never the digits of one."""
-    return token.count(",") > 1 and "." not in token and not digit_readings(token, None)
 
 
 def digits_of(written: str) -> str:

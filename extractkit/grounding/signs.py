@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from extractkit.grounding.scales import CURRENCY, GAPS
 from extractkit.grounding.surroundings import After, Before
 
 __all__ = ["Signed", "signs"]
@@ -20,9 +21,14 @@ _BRACKETS = "the round brackets may be a minus sign or not"
 _WORD = "'minus' before the digits may be their sign or not"
 _LEDGER = "credit or debit may be a minus sign or not"
 
-_AT_THE_END = re.compile(r"[-\u2212][^\S\n]*(?:[\n|;)]|\Z)")
-_AFTER_AMOUNT = re.compile(r"[-\u2212](?:(?P<doubtful>\s*[^\W_])|[\s|;,)]|\Z)")
-_CREDIT = re.compile(r"[ \u00a0\u202f\u2009]?(?:CR|DR|Cr|Dr)(?![^\W_]|\.\s?[A-Z])")
+_MINUS = r"[-\u2010-\u2013\u2212\uff0d]"
+_BEHIND = re.compile(rf"[{GAPS}]?(?P<currency>{CURRENCY})?[{GAPS}]?{_MINUS}", re.IGNORECASE)
+_PLAIN = "-\u2212\uff0d"
+_AT_THE_END = re.compile(r"[^\S\n]*(?:[\n|;)]|\Z)")
+_AFTER_AMOUNT = re.compile(r"(?P<doubtful>\s*[^\W_])|[\s|;,)]|\Z")
+_CLOSED = re.compile(rf"[{GAPS}\t]{{0,2}}\|?[{GAPS}\t]{{0,2}}[)\uff09]")
+_CREDIT = re.compile(rf"[{GAPS}]?(?:\((?:CR|DR)\)|(?:CR|DR|Cr|Dr)(?![^\W_]|\.\s?[A-Z]))")
+_CREDIT_ALONE = re.compile(rf"[{GAPS}](?:CR|DR)[^\S\n]*(?:[\n|;,)]|\Z)")
 
 
 class Signed(NamedTuple):
@@ -54,25 +60,32 @@ def signs(text: str, before: Before, after: After, end: int) -> tuple[Signed, ..
     is_amount = before.currency or any(mark in raw for mark in ".,\u066b")
     plain = Signed(False, before.digits, end)
     if before.negative:
-        doubt = _DASH if before.unsure else ""
+        doubt = before.unsure
         minus = Signed(True, before.start, end, doubt)
-        return (minus, plain._replace(doubt=doubt)) if before.unsure else (minus,)
-    if before.bracket and text.startswith(")", end):
-        return _in_brackets(text, plain, is_amount=is_amount)
+        return (minus, plain._replace(doubt=doubt)) if doubt else (minus,)
+    if before.bracket >= 0:
+        if after.closed:
+            aside = Signed(False, before.digits, after.digits, _BRACKETS)
+            return Signed(True, before.bracket, max(end, after.closed)), aside
+        if closed := _CLOSED.match(text, end):
+            return _in_brackets(text, before.bracket, plain, closed.end(), is_amount=is_amount)
     if before.loose >= 0:
         return _loose(text, before, plain, is_amount=is_amount)
     return _behind(text, plain, is_amount=is_amount)
 
 
-def _in_brackets(text: str, plain: Signed, *, is_amount: bool) -> tuple[Signed, ...]:
+def _in_brackets(
+    text: str, start: int, plain: Signed, end: int, *, is_amount: bool
+) -> tuple[Signed, ...]:
     """Return both readings of "(48)": less than nothing in accounts, an aside elsewhere.
 
     With a currency mark, decimals or separators it is an amount, so that the minus is meant;
-    a small whole number is more often an aside.
+    a small whole number is more often an aside, but not with a space before the closing bracket
+    only, as tables have it.
     """
-    start = text.rfind("(", 0, plain.start)
-    minus = Signed(True, start, plain.end + 1, "" if is_amount else _BRACKETS)
-    return minus, plain._replace(doubt=_BRACKETS if is_amount else "")
+    minus = Signed(True, start, end, "" if is_amount else _BRACKETS)
+    in_table = end - plain.end > 1 and plain.start - start == 1
+    return minus, plain._replace(doubt=_BRACKETS if is_amount or in_table else "")
 
 
 def _loose(text: str, before: Before, plain: Signed, *, is_amount: bool) -> tuple[Signed, ...]:
@@ -96,14 +109,17 @@ def _loose(text: str, before: Before, plain: Signed, *, is_amount: bool) -> tupl
 def _behind(text: str, plain: Signed, *, is_amount: bool) -> tuple[Signed, ...]:
     """Return both readings of "48.00-" and "48.00 CR"; only the plain one of all others."""
     end = plain.end
-    following = text[end : end + 1]
-    if following and following in "-\u2212":
-        sign = (_AFTER_AMOUNT if is_amount else _AT_THE_END).match(text, end)
-        if sign is not None:
-            sure = is_amount and sign["doubtful"] is None
-            minus = Signed(True, plain.start, end + 1, "" if sure else _DASH_AFTER)
+    if dash := _BEHIND.match(text, end):
+        paid = dash["currency"] is not None
+        near = dash.end("currency") if paid else end
+        is_plain = near == dash.end() - 1 and text[near] in _PLAIN and (paid or is_amount)
+        sign = (_AFTER_AMOUNT if is_plain else _AT_THE_END).match(text, dash.end())
+        # Behind a currency, a dash at the next digits is theirs.
+        if sign is not None and not (paid and text[dash.end() : dash.end() + 1].isalnum()):
+            sure = is_plain and sign["doubtful"] is None
+            minus = Signed(True, plain.start, dash.end(), "" if sure else _DASH_AFTER)
             return minus, plain._replace(doubt=_DASH_AFTER)
-    if is_amount and (credit := _CREDIT.match(text, end)):
+    if credit := (_CREDIT if is_amount else _CREDIT_ALONE).match(text, end):
         minus = Signed(True, plain.start, credit.end(), _LEDGER)
         return plain._replace(doubt=_LEDGER), minus
     return (plain,)

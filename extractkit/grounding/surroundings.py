@@ -1,75 +1,49 @@
 """What stands around the digits of a number: sign, currency, brackets, percent, scale, unit.
 
 Neighbours: `numbers` finds the digits and reads their value, this module looks left and right of
-them. It knows nothing of values, and never moves further than a few words.
+them; `marks` says which dash is a sign, `scales` what a number is counted in. It knows nothing of
+values, and never moves further than a few words.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from functools import lru_cache
 from typing import NamedTuple
 
+from extractkit.grounding.marks import DASHES, PLUS, TRUE_MINUS, standing
 from extractkit.grounding.normalize import IGNORABLE
-from extractkit.grounding.words import is_letter
+from extractkit.grounding.scales import CODES, CURRENCY, GAPS, Scale, scale_behind
+from extractkit.grounding.words import is_exponent, is_letter
 
 __all__ = [
-    "FRACTIONS", "JOINTS", "SCALE_WORDS", "After", "Before", "Edges", "chain_doubt", "goes_on",
-    "is_bare", "is_in_chain", "look_after", "look_before", "look_left",
+    "FRACTIONS", "JOINTS", "REACH", "After", "Before", "goes_on", "look_after", "look_before",
+    "look_left",
 ]  # fmt: skip
 
 FRACTIONS = "\u00bc-\u00be\u2150-\u215e"
 """Signs such as \u00bd, as the inside of a character class."""
 JOINTS = "\u00b7\u2044^"
 """What makes one longer expression of the digits on both of its sides."""
+REACH = 14
+"""As far before digits as sign, currency, gap and bracket reach."""
 
-_GAPS = " \u00a0\u202f\u2009"
-_WINDOW = 24
-
-_SYMBOLS = "$\u00a2\u00a3\u00a4\u00a5\u0e3f\u20a0-\u20cf\uffe0\uffe1\uffe5\uff04"
-_CODE_LINES = (
-    "AED AUD BGN BRL CAD CHF CLP CNY COP CZK DKK DM EGP EUR GBP HKD HUF IDR ILS INR ISK JPY",
-    "KRW KZT MXN MYR NGN NOK NZD PEN PHP PKR PLN QAR RM RMB RON RS RSD RUB SAR SEK SGD THB",
-    "TRY TWD UAH USD VND ZAR kr Fr Ft Kc zl",
-)
-_CODES = tuple(code for line in _CODE_LINES for code in line.split())
-_CURRENCY = rf"(?:[{_SYMBOLS}]|(?<![^\W_])(?:{'|'.join(_CODES)})\.?)"
-
+_NEAR = 8
+_SIGN = rf"[{DASHES}{PLUS}]"
+_GAP = rf"[{IGNORABLE}]{{0,2}}[{GAPS}]?[{IGNORABLE}]{{0,2}}"
 _BEFORE = re.compile(
-    rf"(?:(?P<outer>[-\u2212\u2013+])[{_GAPS}]?)?(?P<currency>{_CURRENCY})?[{_GAPS}]?"
-    rf"(?:(?P<inner>[-\u2212\u2013+])[{_GAPS}]?)?\Z",
+    rf"(?:(?P<outer>{_SIGN}){_GAP})?(?P<currency>{CURRENCY})?{_GAP}"
+    rf"(?:(?P<inner>{_SIGN}){_GAP})?\Z",
     re.IGNORECASE,
 )
-_MINUS = re.compile(rf"(?<![^\W_])minus[{_GAPS}]\Z", re.IGNORECASE)
+_OPEN = re.compile(
+    rf"(?:(?P<currency>{CURRENCY})[{GAPS}]?)?(?P<at>[(\uff08])[{GAPS}\t]{{0,2}}\Z", re.IGNORECASE
+)
+_CLOSED = re.compile(rf"[{GAPS}\t]{{0,2}}\|?[{GAPS}\t]{{0,2}}[)\uff09]")
+_MINUS = re.compile(rf"(?<![^\W_])minus[{GAPS}]\Z", re.IGNORECASE)
 # What makes a dash behind it one between two numbers.
 _FROM = re.compile(
-    rf"(?:\d[{_GAPS}]?(?:[{_SYMBOLS}]|[A-Za-z]{{1,3}}\.?)?|[-.%\u2013\u2212)])[{_GAPS}]?\Z"
+    rf"(?:\d[{GAPS}]?(?:{CURRENCY}|[A-Za-z]{{1,3}}\.?)?|[-.%\u2013\u2212)])[{GAPS}]?\Z"
 )
-_LINKS = ("-", "\u2013", "/", ":")
-_INNER_LINKS = ("-", "\u2013", "/")
-_LEFT_CHAIN = re.compile(r"(?:[^\W_]+[-\u2013/:])+\Z")
-_RIGHT_CHAIN = re.compile(r"(?:[-\u2013/:][^\W_]+)+")
-
-_SCALES = {
-    **dict.fromkeys(("thousand", "thousands", "tausend", "tsd", "mille", "mila", "duizend"), 3),
-    **dict.fromkeys(("million", "millions", "mio", "mln", "mn", "mill", "millionen"), 6),
-    **dict.fromkeys(("millón", "millones", "milione", "milioni", "miljoen", "milhões"), 6),
-    **dict.fromkeys(("billion", "billions", "bn", "bln", "mrd", "milliarde", "milliarden"), 9),
-    **dict.fromkeys(("milliard", "milliards", "miliardo", "miliardi", "miljard"), 9),
-    **dict.fromkeys(("trillion", "trillions", "tn", "trn"), 12),
-    **dict.fromkeys(("lakh", "lakhs", "lac"), 5),
-    **dict.fromkeys(("crore", "crores"), 7),
-}
-SCALE_WORDS = frozenset(_SCALES)
-"""Words behind a number that make it larger, in lower case."""
-_SHORT_SCALES = {"k": 3, "m": 6, "mm": 6, "b": 9, "t": 12}
-_CJK_SCALES = {
-    **dict.fromkeys("\u5343\uc1a1", 3),
-    **dict.fromkeys("\u4e07\u842c\ub9cc", 4),
-    **dict.fromkeys("\u5104\u4ebf\uc5b5", 8),
-    "\u5146": 12,
-}
 _UNIT_LINES = (
     "mm cm dm m km in ft yd mi mg g kg t lb lbs oz ml cl dl l s sec secs min mins h hr hrs d",
     "day days wk wks mo mos yr yrs y ms kb mb gb tb k b c f v a w kw mw kwh mwh hz khz mhz",
@@ -77,75 +51,26 @@ _UNIT_LINES = (
     "sqm sqft mol",
 )
 _UNITS = frozenset(unit for line in _UNIT_LINES for unit in line.split()) | frozenset(
-    code.lower() for code in _CODES
+    code.lower() for code in CODES
 )
+_SHORT_SCALES = {"k": 3, "m": 6, "mm": 6, "b": 9, "t": 12}
+# These are found behind the number of a house or a room as well.
+_OF_A_NAME = frozenset("abcfABCDF")
 
-_PERCENT = re.compile(
-    rf"[{_GAPS}]?(?:(?P<mille>\u2030)|[%\uff05]|(?:per[{_GAPS}]?cent|pct)(?![^\W_]))", re.IGNORECASE
-)
-_SCALE_WORD = re.compile(
-    rf"[{_GAPS}-]?(?P<word>{'|'.join(sorted(_SCALES, key=len, reverse=True))})(?![^\W_])",
-    re.IGNORECASE,
-)
-_EXPONENT = re.compile(r"[eE](?P<power>[+-]?\d{1,4})(?![^\W_]|[.,]\d)")
-_GOES_ON = re.compile(rf"[{_GAPS}]?[{FRACTIONS}]|[{JOINTS}]\d|[{IGNORABLE}]+[.,]\d")
+_EXPONENT = re.compile(r"[eE](?P<power>[-+\u2212]?\d{1,4})(?![^\W_]|[.,]\d)")
+_GOES_ON = re.compile(rf"[{GAPS}]?[{FRACTIONS}]|[{JOINTS}]\d|[{IGNORABLE}]+[.,]\d")
+_MIXED = re.compile(rf"[{GAPS}](?P<over>\d{{1,2}})/(?P<under>\d{{1,3}})(?![\w/]|[.,]\d)")
+_RANGE = re.compile(r"[-\u2010-\u2013]\d[\d.,]*")
+_THOUSAND = re.compile(r"[kK](?![^\W_])")
 _INVISIBLE = re.compile(f"[{IGNORABLE}]")
 _LEDGER = frozenset(("CR", "DR", "Cr", "Dr"))
 _TOUCHING = re.compile(r"[^\W\d_]+")
-_CURRENCY_AFTER = re.compile(rf"[{_GAPS}]?{_CURRENCY}(?![^\W_])", re.IGNORECASE)
-
-
-# Eight characters are as far as sign, currency, gap and bracket reach.
-_REACH = 8
-# No percent sign or scale word is longer.
-_AHEAD = 16
-# Not all of it in any case: then letters would match signs beyond ASCII that are one with them.
-_BARE_BEFORE = re.compile(r"(?!(?s:.?.?.?)(?i:minus) )[^-+(\u0080-\U0010ffff]*+(?<![\w.,/:^])\Z")
-_BARE_AFTER = re.compile(
-    rf"\Z|[.,](?!\Z)|[^\w .,%/:^\-\u0080-\U0010ffff]"
-    rf"| (?![%\uff05\u2030{FRACTIONS}]|per[{_GAPS}]?cent|pct|[cd]r\b|{'|'.join(sorted(_SCALES))})",
-    re.IGNORECASE,
-)
-
-
-class Edges:
-    """Whether it is plain that nothing around digits belongs to them.
-
-    Where it is, `look_before` and `look_after` find neither sign nor bracket, percent or scale,
-    and `chain_doubt` no link. There may be a currency, which changes nothing then.
-
-    Attributes:
-        before: Whether that holds of all that stands between a number and the one before it.
-        after: Whether it holds of all that stands between a number and the one after it.
-    """
-
-    __slots__ = ("after", "before")
-
-    def __init__(self) -> None:
-        self.before: Mapping[str, bool] = _BareBefore()
-        self.after: Mapping[str, bool] = _BareAfter()
-
-
-class _BareBefore(dict[str, bool]):
-    def __missing__(self, between: str) -> bool:
-        is_bare = self[between] = _is_bare_before(between[-_REACH:])
-        return is_bare
-
-
-class _BareAfter(dict[str, bool]):
-    def __missing__(self, between: str) -> bool:
-        is_bare = self[between] = _is_bare_after(between[:_AHEAD])
-        return is_bare
-
-
-@lru_cache(maxsize=4096)
-def _is_bare_before(between: str) -> bool:
-    return _BARE_BEFORE.match(between) is not None
-
-
-@lru_cache(maxsize=4096)
-def _is_bare_after(between: str) -> bool:
-    return _BARE_AFTER.match(between) is not None
+_TAX = re.compile(r"[A-Z]{1,2}\Z")
+_CURRENCY_AFTER = re.compile(rf"[{GAPS}]?{CURRENCY}(?![^\W_])", re.IGNORECASE)
+_IN_NAME = "the letter behind the digits may belong to a name"
+_TIMES = "the letter before the digits may be a sign of multiplication or a name"
+_IN_CODE = "the letters behind the digits may be a code"
+_FRACTION = "a fraction stands behind the digits"
 
 
 class Before(NamedTuple):
@@ -155,21 +80,23 @@ class Before(NamedTuple):
         start: Where the number starts, its sign included.
         digits: Where it starts without its sign.
         negative: A minus sign belongs to the number.
-        unsure: That sign is a dash and may mean something else.
+        unsure: Why that sign may mean something else, as a sentence; "" where it does not.
         currency: A currency mark stands before it.
-        bracket: An opening round bracket stands before it.
+        bracket: Where an opening round bracket stands before it; -1 for none.
         point: The digits are the decimals of a number written without its zero (".50").
         loose: Where "minus" stands, or a dash that a space parts from the digits; -1 for none.
+        doubt: Why the digits may be a part of something, as a sentence; "" where they are not.
     """
 
     start: int
     digits: int
     negative: bool = False
-    unsure: bool = False
+    unsure: str = ""
     currency: bool = False
-    bracket: bool = False
+    bracket: int = -1
     point: bool = False
     loose: int = -1
+    doubt: str = ""
 
 
 class After(NamedTuple):
@@ -179,8 +106,10 @@ class After(NamedTuple):
         end: One past the number, percent sign and scale word included.
         digits: One past the number without them.
         power: Power of ten that an exponent or a scale stands for.
-        unit: "%", "\u2030", the scale word, or "".
+        unit: "%", "permille", the scale word, or "".
         either: The scale letter may be a unit instead ("5M").
+        closed: One past the round bracket that closes between digits and unit; 0 for none.
+        doubt: Why digits or scale may mean something else, as a sentence; "" for no doubt.
     """
 
     end: int
@@ -188,6 +117,8 @@ class After(NamedTuple):
     power: int = 0
     unit: str = ""
     either: bool = False
+    closed: int = 0
+    doubt: str = ""
 
 
 def look_before(text: str, start: int, *, plain: bool) -> Before | None:
@@ -207,22 +138,20 @@ def look_before(text: str, start: int, *, plain: bool) -> Before | None:
         return _signed(text, start - 1, point=True) if bare else _signed(text, start, point=False)
     if previous and is_letter(previous):
         return _after_letters(text, start)
-    if previous == "_" or (previous.isnumeric() and not _is_han_digit(previous)):
+    if previous == "_" and text[start - 2 : start - 1] != "_":
+        return None  # two of them are a line to be filled in
+    if previous.isnumeric() and not previous.isalpha():
+        return None
+    if is_exponent(text, start - 1):
         return None
     if previous and previous in JOINTS and start > 1 and text[start - 2].isalnum():
         return None
     return _signed(text, start, point=False)
 
 
-def is_bare(text: str, start: int, end: int) -> bool:
-    """Return whether it is plain that nothing around a number belongs to it, as `Edges` says."""
-    before = _BARE_BEFORE.match(text, max(0, start - _REACH), start)
-    return before is not None and _BARE_AFTER.match(text, end, end + _AHEAD) is not None
-
-
 def goes_on(text: str, end: int) -> bool:
-    """Return whether the digits that end at `end` are a part of an expression: 1 \u00bd, 48^2."""
-    return _GOES_ON.match(text, end) is not None
+    """Return whether digits up to `end` are a part of an expression: 1 \u00bd, 48^2, 2 1/2."""
+    return _GOES_ON.match(text, end) is not None or _is_mixed(text, end)
 
 
 def look_left(text: str, start: int) -> Before:
@@ -232,95 +161,65 @@ def look_left(text: str, start: int) -> Before:
     return _signed(text, start - bare, point=bare)
 
 
-def look_after(text: str, end: int, *, currency: bool) -> After | None:
+def look_after(text: str, end: int, *, currency: bool, bracket: bool = False) -> After | None:
     """Return what stands after the digits that end at `end`; None where they go on.
 
     Args:
         text: The source.
         end: One past the digits.
         currency: A currency mark stands before them, so that "m" is a million.
+        bracket: An opening round bracket stands before them.
     """
     following = text[end : end + 2]
     if following[:1] in (".", ",") and following[1:].isdecimal():
         return None
-    if following[:1] == "_" or (following[:1].isnumeric() and not _is_han_digit(following[0])):
+    if following[:1] == "_" and following != "__":
+        return None
+    if bracket and (closed := _CLOSED.match(text, end)):
+        return _counted(text, end, closed.end(), currency=currency)
+    counted = _counted(text, end, 0, currency=currency)
+    if counted.unit:
+        return counted
+    if following[:1].isnumeric() and not following[0].isalpha():
         return None
     if _GOES_ON.match(text, end):
         return None
     if match := _EXPONENT.match(text, end):
-        return After(end=match.end(), digits=end, power=int(match["power"]))
-    if match := _PERCENT.match(text, end):
-        return After(end=match.end(), digits=end, unit="\u2030" if match["mille"] else "%")
-    if following[:1] in _CJK_SCALES:
-        return After(end=end + 1, digits=end, power=_CJK_SCALES[following[0]], unit=following[0])
-    if match := _SCALE_WORD.match(text, end):
-        return After(
-            end=match.end(), digits=end, power=_SCALES[match["word"].lower()], unit=match["word"]
-        )
+        power = int(match["power"].replace("\u2212", "-"))
+        return After(end=match.end(), digits=end, power=power)
     if match := _TOUCHING.match(text, end):
         return _before_letters(text, match, currency=currency)
-    return After(end=end, digits=end)
+    if match := _RANGE.match(text, end):
+        return _counted_later(text, end, match.end())
+    return After(end=end, digits=end, doubt=_FRACTION if _is_mixed(text, end) else "")
 
 
-def chain_doubt(text: str, start: int, end: int) -> str | None:
-    """Return why digits that are linked to others are doubtful, "" if not; None if no number.
-
-    "10-20" is a range and "48-hour" a compound of words: no doubt. "3-1" or "24/7" or "GPT-4" may
-    be something else. Digits among three or more linked parts (a date, a telephone number, an
-    identifier) are no number.
-    """
-    has_left, has_right = text[start - 1 : start] in _LINKS, text[end : end + 1] in _LINKS
-    if not (has_left or has_right):
-        return ""
-    left = _LEFT_CHAIN.search(text, max(0, start - _WINDOW), start) if has_left else None
-    right = _RIGHT_CHAIN.match(text, end, min(len(text), end + _WINDOW)) if has_right else None
-    before = _parts(left.group()) if left else []
-    after = _parts(right.group()) if right else []
-    if left and left.group()[-1] == ":" and not before[-1].isdecimal():
-        before = []
-    if not any(part[-1:].isdecimal() or part[:1].isdecimal() for part in after):
-        after = []
-    if len(before) + len(after) > 1:
-        return None
-    if not before and not after:
-        return ""
-    link = left.group()[-1] if left and before else right.group()[0] if right else ""
-    pair = (before[0], text[start:end]) if before else (text[start:end], after[0])
-    if link in "-\u2013" and _ascends(*pair):
-        return ""
-    return f"the digits are linked to {(before or after)[0]!r}"
+def _counted(text: str, end: int, closed: int, *, currency: bool) -> After:
+    """Return what digits are counted in, behind the bracket that closes behind them."""
+    scale = scale_behind(text, closed or end, currency=currency)
+    if scale is None:
+        return After(end=end, digits=end)
+    return After(
+        end=scale.end, digits=end, power=scale.power, unit=scale.unit, closed=closed,
+        doubt=scale.doubt,
+    )  # fmt: skip
 
 
-def is_in_chain(text: str, start: int, end: int) -> bool:
-    """Return whether digits stand between two others, linked to both: as `chain_doubt`, quickly.
-
-    False may mean that only `chain_doubt` can tell; where it is true, no sign is near.
-    """
-    return (
-        text[start - 1 : start] in _INNER_LINKS
-        and text[end : end + 1] in _INNER_LINKS
-        and start > 1
-        and text[start - 2].isdecimal()
-        and text[end + 1 : end + 2].isdecimal()
-    )
+def _counted_later(text: str, end: int, last: int) -> After:
+    """Return what the first end of a range is counted in, which only stands behind its last one."""
+    scale = scale_behind(text, last, currency=False)
+    if scale is None and (letter := _THOUSAND.match(text, last)):
+        scale = Scale(letter.end(), 3, letter.group())
+    if scale is None:
+        return After(end=end, digits=end)
+    doubt = "the scale stands behind another number" if scale.power else ""
+    return After(end=end, digits=end, power=scale.power, unit=scale.unit, doubt=doubt)
 
 
-def _parts(chain: str) -> list[str]:
-    return [part for part in re.split(r"[-\u2013/:]", chain) if part]
-
-
-def _ascends(low: str, high: str) -> bool:
-    return (
-        low.isdecimal()
-        and high.isdecimal()
-        and (len(low), low) < (len(high), high)
-        and not (len(low) > 1 and low.startswith("0"))
-    )
-
-
-def _is_han_digit(char: str) -> bool:
-    """Whether `char` is a numeral that is also a letter (万, 千), unlike ½ or ²."""
-    return char.isalpha()
+def _is_mixed(text: str, end: int) -> bool:
+    """Whether a proper fraction stands behind digits, as in 2 1/2."""
+    match = _MIXED.match(text, end)
+    return match is not None and 0 < int(match["over"]) < int(match["under"])
 
 
 def _after_letters(text: str, start: int) -> Before | None:
@@ -330,7 +229,10 @@ def _after_letters(text: str, start: int) -> Before | None:
             return None
         return Before(start=start, digits=start)
     before = _signed(text, start, point=False)
-    return before if before.currency else None
+    if before.currency:
+        return before
+    times = text[start - 1] in "xX" and not text[start - 2 : start - 1].isalnum()
+    return Before(start=start, digits=start, doubt=_TIMES) if times else None
 
 
 def _is_hexadecimal(text: str, zero: int) -> bool:
@@ -339,31 +241,49 @@ def _is_hexadecimal(text: str, zero: int) -> bool:
 
 
 def _signed(text: str, start: int, *, point: bool) -> Before:
-    match = _BEFORE.search(text, max(0, start - _REACH), start)
+    begin = max(0, start - _NEAR)
+    if not text[begin:start].isascii():
+        begin = max(0, start - REACH)  # characters without width may stand among the others
+    match = _BEFORE.search(text, begin, start)
     if match is None:  # pragma: no cover - every part of the pattern is optional
         return Before(start=start, digits=start, point=point)
     currency = match["currency"] is not None
     first = match.start("currency") if currency else start
-    sign = next(
-        (at for name in ("inner", "outer") if (at := match.start(name)) >= 0 and text[at] != "+"),
-        -1,
-    )
+    sign, is_inner = -1, False
+    for name in ("inner", "outer"):
+        at = match.start(name)
+        if at >= 0 and text[at] not in PLUS:
+            sign, is_inner = at, name == "inner"
+            break
+    unsure: str | None = None
     # A dash that a space parts from the digits is a bullet or a dash, a true minus sign is not.
-    adjacent = sign + 1 in (start, first) or (sign >= 0 and text[sign] == "\u2212")
-    negative = sign >= 0 and adjacent and _may_be_signed(text, sign)
+    if sign >= 0 and (_skip(text, sign + 1) in (start, first) or text[sign] in TRUE_MINUS):
+        unsure = standing(text, sign, start, is_paid=currency and is_inner)
+    negative = unsure is not None
     if negative:
         first = min(first, sign)
-    loose = -1 if negative else _loose(text, first, sign, start)
+    bracket = None
+    if (
+        "(" in text[max(0, first - _NEAR) : first]
+        or "\uff08" in text[max(0, first - _NEAR) : first]
+    ):
+        bracket = _OPEN.search(text, max(0, first - REACH), first)
     return Before(
         start=sign if negative else start,
         digits=start,
         negative=negative,
-        unsure=negative and text[sign] == "\u2013",
-        currency=currency,
-        bracket=first > 0 and text[first - 1] == "(",
+        unsure=unsure or "",
+        currency=currency or (bracket is not None and bracket["currency"] is not None),
+        bracket=-1 if bracket is None else bracket.start("at"),
         point=point,
-        loose=loose,
+        loose=-1 if negative else _loose(text, first, sign, start),
     )
+
+
+def _skip(text: str, at: int) -> int:
+    while _INVISIBLE.match(text, at):
+        at += 1
+    return at
 
 
 def _loose(text: str, first: int, sign: int, start: int) -> int:
@@ -375,19 +295,13 @@ def _loose(text: str, first: int, sign: int, start: int) -> int:
         sign: Where a dash stands that is no plain sign; negative for none.
         start: Where the digits start.
     """
-    if word := _MINUS.search(text, max(0, first - _REACH), first):
-        return word.start()
-    if sign < 0 or text[sign + 1 : sign + 2] not in _GAPS or sign + 2 not in (start, first):
+    if first and text[first - 1] in GAPS:
+        word = _MINUS.search(text, max(0, first - REACH), first)
+        if word:
+            return word.start()
+    if sign < 0 or text[sign + 1 : sign + 2] not in GAPS or sign + 2 not in (start, first):
         return -1
-    return -1 if _FROM.search(text, max(0, sign - _REACH), sign) else sign
-
-
-def _may_be_signed(text: str, at: int) -> bool:
-    """Whether a dash at `at` can be a sign: not after a letter, digit, point or closing bracket."""
-    if at == 0:
-        return True
-    before = text[at - 1]
-    return not (before.isalnum() or before in ".,)]}-\u2013\u2212/_%")
+    return -1 if _FROM.search(text, max(0, sign - REACH), sign) else sign
 
 
 def _before_letters(text: str, match: re.Match[str], *, currency: bool) -> After | None:
@@ -406,4 +320,7 @@ def _before_letters(text: str, match: re.Match[str], *, currency: bool) -> After
         if paid or run in ("k", "K"):
             return After(end=match.end(), digits=end, power=power, unit=run)
         return After(end=match.end(), digits=end, power=power, unit=run, either=True)
-    return After(end=end, digits=end) if run.lower() in _UNITS or not is_letter(run[-1]) else None
+    if run.lower() in _UNITS or not is_letter(run[-1]):
+        return After(end=end, digits=end, doubt=_IN_NAME if run in _OF_A_NAME else "")
+    is_amount = text[end - 3 : end - 2] in (".", ",") and _TAX.match(run) is not None
+    return After(end=end, digits=end, doubt=_IN_CODE) if is_amount else None

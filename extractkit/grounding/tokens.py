@@ -8,14 +8,24 @@ significant digits, so that only tokens that can have a wanted value need to be 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import accumulate
 from operator import itemgetter
 from typing import TypeAlias
 
+from extractkit.grounding.compounds import (
+    Compound,
+    before_fractions,
+    before_letters,
+    before_powers,
+    compounds,
+    hint_of,
+)
 from extractkit.grounding.normalize import IGNORABLE
-from extractkit.grounding.separators import ARABIC, GROUP_GAPS, is_list, significant
+from extractkit.grounding.rows import is_comma_list, may_be_pair, parts_of, stands_in_row
+from extractkit.grounding.separators import ARABIC, GROUP_GAPS, digits_of, significant
 
 __all__ = ["IN_LIST", "OVER_SPACE", "Filed", "Tokens", "is_token"]
 
@@ -26,7 +36,7 @@ between it and the one before, and the one after."""
 OVER_SPACE = "the digits may be one number with a space in it, or several numbers"
 """The doubt about digits that are one token only if a space belongs to it."""
 IN_LIST = "the digits are joined by commas and may be one number or several"
-"""The doubt about a part of digits that commas join."""
+"""The doubt about digits that commas join, and about a part of them."""
 
 # A search is quick only for patterns that begin with a character of their own.
 _ASCII = r"\d\d*+(?:[.,]\d++)*+"
@@ -58,10 +68,16 @@ class Tokens:
         families: The ways in which tokens are written that have the same significant digits.
         cut: What may be a token in another way, by significant digits.
         spaced: Where digits stand that are one number if the spaces among them belong to it.
+        parts: Where parts of digits stand that commas join.
+        rows: The numbers of tokens with commas that may be several numbers.
+        open: The numbers of tokens to which something behind another token may belong.
+        compounds: Numbers that are written with several tokens.
+        inside: Where tokens start of which these are made, and the doubt about that.
     """
 
     __slots__ = (
-        "_filed", "betweens", "cut", "ends", "families", "numbers", "spaced", "starts",
+        "_filed", "betweens", "compounds", "cut", "ends", "families", "inside", "numbers", "open",
+        "parts", "rows", "spaced", "starts",
     )  # fmt: skip
 
     def __init__(self, text: str) -> None:
@@ -78,6 +94,11 @@ class Tokens:
         self.families: defaultdict[str, list[str]] = defaultdict(list)
         self.cut: defaultdict[str, list[Filed]] = defaultdict(list)
         self.spaced: list[tuple[int, int]] = []
+        self.parts: set[tuple[int, int]] = set()
+        self.rows: set[int] = set()
+        self.open: set[int] = set()
+        self.compounds: dict[tuple[int, int], Compound] = {}
+        self.inside: dict[int, str] = {}
         self._filed: dict[str, list[Filed]] = {}
         self._file(text, parts[1::2])
 
@@ -91,7 +112,7 @@ class Tokens:
                 for number in self.numbers[token]
             ]
             cut = self.cut.get(digits, ())
-            filed += [each for each in cut if each[2] == IN_LIST]
+            filed += [each for each in cut if each[2] != OVER_SPACE]
             filed.sort(key=_START)
             filed += [each for each in cut if each[2] == OVER_SPACE]
             self._filed[digits] = filed
@@ -100,7 +121,8 @@ class Tokens:
     def filed(self, token: str, number: int) -> Filed:
         """Return the token with this number, which is written like that."""
         before, after = self.betweens[number], self.betweens[number + 1]
-        return self.starts[number], self.ends[number], "", token, before, after
+        doubt = IN_LIST if number in self.rows else ""
+        return self.starts[number], self.ends[number], doubt, token, before, after
 
     def _file(self, text: str, tokens: list[str]) -> None:
         numbers, families = self.numbers, self.families
@@ -108,9 +130,10 @@ class Tokens:
             numbers[token].append(number)
         for token, digits in zip(numbers, _significant(list(numbers)), strict=True):
             families[digits].append(token)
-        for token in [each for each in numbers if "," in each]:
-            if is_list(token):
-                self._file_parts(token)
+        for token in [each for each in numbers if "," in each or "\uff0c" in each]:
+            for number in numbers[token]:
+                self._file_parts(token, number)
+        self._file_open(text)
         if " " in self.betweens and _may_be_spaced(self.betweens, tokens):
             for match in _SPACED.finditer(text):
                 self.spaced.append(match.span())
@@ -118,12 +141,47 @@ class Tokens:
                 filed = (*match.span(), OVER_SPACE, token, "", "")
                 self.cut[significant(token)].append(filed)
 
-    def _file_parts(self, token: str) -> None:
-        parts = [(match.group(), *match.span()) for match in re.finditer(r"\d+", token)]
-        for start in map(self.starts.__getitem__, self.numbers[token]):
-            for part, first, last in parts:
-                filed = (start + first, start + last, IN_LIST, part, "", "")
-                self.cut[significant(part)].append(filed)
+    def _file_open(self, text: str) -> None:
+        """Find what is told by more than what touches a token."""
+        betweens = self.betweens
+        if "/" in betweens:
+            self.open.update(before_fractions(betweens))
+        if "10" in self.numbers:
+            self.open.update(before_powers(betweens, self.numbers["10"]))
+        hints: dict[str, list[str]] = {}
+        for between in set(betweens):
+            if hint := hint_of(between):
+                hints.setdefault(hint, []).append(between)
+        if "letter" in hints:
+            self.open.update(before_letters(betweens, frozenset(hints["letter"])))
+        if "link" in hints:
+            self._file_compounds(text)
+
+    def _file_parts(self, token: str, number: int) -> None:
+        before, after = self.betweens[number], self.betweens[number + 1]
+        in_row = stands_in_row(token, before, after)
+        is_list = is_comma_list(token)
+        if not (in_row or is_list or may_be_pair(token, before, after)):
+            return
+        if in_row and not is_list:
+            self.rows.add(number)
+        first = self.starts[number]
+        for part in parts_of(token):
+            span = first + part.start, first + part.end
+            is_sure = part.is_apart and (in_row or part.has_point)
+            self.parts.add(span)
+            # Nothing is plain at the edges of a part.
+            filed = (*span, "" if is_sure else IN_LIST, part.digits, ",", ",")
+            self.cut[significant(part.digits)].append(filed)
+
+    def _file_compounds(self, text: str) -> None:
+        for each in compounds(text):
+            span = each.start, each.end
+            self.compounds[span] = each
+            self.inside.update(dict.fromkeys(each.inside, each.doubt))
+            filed = (*span, each.doubt, text[each.start : each.end], ",", ",")
+            self.cut[digits_of(str(each.value))].append(filed)
+        self.open.update(bisect_left(self.starts, start) for start in self.inside)
 
 
 def _significant(tokens: list[str]) -> Sequence[str]:

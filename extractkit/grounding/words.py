@@ -11,8 +11,9 @@ import unicodedata
 from functools import lru_cache
 
 from extractkit.grounding.normalize import IGNORABLE, joins_previous
+from extractkit.grounding.rows import parts_numbers
 
-__all__ = ["UNSPACED", "is_letter", "is_unspaced", "stands_alone"]
+__all__ = ["UNSPACED", "is_exponent", "is_letter", "is_unspaced", "stands_alone"]
 
 UNSPACED = (
     "\u0e00-\u0fff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3100-\u318f\u31a0-\u31ff"
@@ -26,7 +27,11 @@ _IGNORABLE = re.compile(f"[{IGNORABLE}]")
 _JOINER = "\u200d"
 _BEYOND_ASCII = "\x80"
 _MARKS = ".,'\u2019^\u066b\u066c\u00b7\u2044"  # may stand inside of a number
-_AFTER = _MARKS + "#+"
+_AFTER = _MARKS + "#+-"
+_BEFORE = _MARKS + "+-"
+_MINUS = "-\u2212"
+# Grades and types of blood, which a minus sign makes another of.
+_GRADE = re.compile(r"(?<![^\W_])(?<![-\u2010-\u2013])(?:[A-FO]|AB)\Z")
 _PLUS_NAME = re.compile(r"\+\+?(?![^\W_])")
 _MOST_FLAGS = 400  # even; of a longer row of flags nobody means one
 _FLAG_LETTER = re.compile("[\U0001f1e6-\U0001f1ff]")
@@ -48,7 +53,7 @@ def stands_alone(text: str, start: int, end: int) -> bool:
                 return True
             if (before.isalnum() and first.isalnum()) or (after.isalnum() and last.isalnum()):
                 return False
-            if before not in _MARKS and after not in _AFTER:
+            if before not in _BEFORE and after not in _AFTER:
                 return True
             return not _goes_on(text, start, end)
     return _stands_alone(text, start, end)
@@ -108,11 +113,24 @@ def _goes_on(text: str, start: int, end: int) -> bool:
         _inside_number(text, start - 1)
         or _inside_number(text, end)
         or _inside_name(text, end)
+        or is_exponent(text, start - 1)
+        or is_exponent(text, end)
         or (
             text[start - 1 : start] == "."
             and text[start].isdecimal()
             and _is_point(text, start - 1)
         )
+    )
+
+
+def is_exponent(text: str, at: int) -> bool:
+    """Return whether the sign at `at` is one of an exponent, as in 6.02E+23."""
+    return (
+        1 < at < len(text) - 1
+        and text[at] in "+-\u2212"
+        and text[at - 1] in "eE"
+        and text[at - 2].isdecimal()
+        and text[at + 1 : at + 2].isdecimal()
     )
 
 
@@ -129,12 +147,16 @@ def _inside_number(text: str, at: int) -> bool:
         and text[at] in _MARKS
         and text[at - 1].isdecimal()
         and text[at + 1].isdecimal()
+        and not (text[at] == "," and parts_numbers(text, at))
     )
 
 
 def _inside_name(text: str, at: int) -> bool:
-    """Whether "#" or "+" at `at` ends a name that begins before it: C#, C++, A+, Notepad++."""
+    """Whether a sign at `at` ends a name that begins before it: C#, C++, A+, A-, Notepad++."""
     mark = text[at : at + 1]
+    if mark and mark in _MINUS:
+        alone = not text[at + 1 : at + 2].isalnum()
+        return alone and _GRADE.search(text, max(0, at - 4), at) is not None
     if not mark or mark not in "#+":
         return False
     letter = at - 1

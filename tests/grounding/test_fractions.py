@@ -16,6 +16,9 @@ from tests.grounding.asking import ask
         ("at -\u00be", -0.75, "-\u00be"),
         ("add 1\u20444 cup", 0.25, "1\u20444"),
         ("\u215b in", 0.125, "\u215b"),
+        ("add 2 1/2 cups", 2.5, "2 1/2"),
+        ("12 1/2 inches", 12.5, "12 1/2"),
+        ("2-1/2 in", 2.5, "2-1/2"),
     ],
 )
 def test_a_fraction_is_found_by_its_value(text: str, value: float, matched: str) -> None:
@@ -41,6 +44,10 @@ def test_a_fraction_is_found_by_its_value(text: str, value: float, matched: str)
         ("\u00bdx", 0.5),
         ("\u00bd_", 0.5),
         ("minus \u00bd", 0.5),
+        ("open 3 24/7", 3.5),
+        ("2 1/3", 2.33),
+        ("2 1/2/2024", 2.5),
+        ("2 1/2 million", 2.5),
     ],
 )
 def test_what_is_no_plain_fraction_is_not(text: str, value: float) -> None:

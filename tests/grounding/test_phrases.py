@@ -3,9 +3,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from extractkit.grounding.chains import chain_doubt, is_in_chain
 from extractkit.grounding.normalize import fold_phrase
 from extractkit.grounding.phrases import PhraseIndex
-from extractkit.grounding.surroundings import chain_doubt, is_in_chain
 from tests.grounding.asking import ask
 
 _texts = st.lists(st.sampled_from(["a", "A", "ab", "1", "12", " ", "  ", "\n", ".", "-", "`", "é"]))

@@ -30,6 +30,21 @@ from tests.grounding.asking import ask
         ("$48 million", "$48", "unit_mismatch"),
         ("48k", "48", "unit_mismatch"),
         ("7,838.80%", "7838.80", "unit_mismatch"),
+        ("\uff0d48", "48", "ambiguous_number"),
+        ("\u25b248", "48", "ambiguous_number"),
+        ("-48 rooms", "48 rooms", "ambiguous_number"),
+        ("-5 \u00b0C", "5 \u00b0C", "ambiguous_number"),
+        ("(5)%", "5%", "ambiguous_number"),
+        ("5 m\u00b2", "5 m", "ambiguous_number"),
+        ("5 m^2", "5 m", "ambiguous_number"),
+        ("HK$5", "$5", "ambiguous_number"),
+        ("R$5", "$5", "ambiguous_number"),
+        ("2 1/2 cups", "2 cups", "ambiguous_number"),
+        ("2 1/2 cups", "1/2 cups", "ambiguous_number"),
+        ("3 1/2 cups", "3", "ambiguous_number"),
+        ("room 48a", "48", "ambiguous_number"),
+        ("Coffee x2", "2", "ambiguous_number"),
+        ("14.99SR", "14.99", "ambiguous_number"),
     ],
 )
 def test_a_quoted_number_that_is_less_than_its_place_is_doubtful(
@@ -62,6 +77,11 @@ def test_a_quoted_number_that_is_less_than_its_place_is_doubtful(
         ("-Hauptstrasse 12", "Hauptstrasse 12"),
         ("...50", "50"),
         ("No.48", "48"),
+        ("US$5", "$5"),
+        ("HK$5", "HK$5"),
+        ("1/2 cups", "1/2 cups"),
+        ("24/7 days", "7 days"),
+        ("room 5, 24/7", "24/7"),
     ],
 )
 def test_a_quoted_number_that_is_all_of_its_place_is_plain(text: str, value: str) -> None:
@@ -78,6 +98,9 @@ def test_a_quoted_number_that_is_all_of_its_place_is_plain(text: str, value: str
         ("48\u066b5", "48"),
         ("0x48", "48"),
         ("1.5e3", "1.5"),
+        ("6.02E+48", "48"),
+        ("5e5", "5"),
+        ("48E-3", "48"),
     ],
 )
 def test_a_quoted_number_is_never_a_part_of_a_longer_one(text: str, value: str) -> None:
@@ -96,9 +119,21 @@ def test_the_name_of_a_field_tells_the_unit_of_a_quoted_number() -> None:
 
 
 def test_quantities_are_numbers_and_amounts_only() -> None:
-    for value in ("5", "-5.00", "$5", "EUR 100", "5 kg", "48%", "$5 million", "12 345"):
+    for value in (
+        "1/2 cup",
+        "5 \u00b0C",
+        "5",
+        "-5.00",
+        "$5",
+        "EUR 100",
+        "5 kg",
+        "48%",
+        "$5 million",
+        "12 345",
+        "5 apples",
+    ):
         assert is_quantity(value)
-    for value in ("", "Item 48", "5 apples", "Acme", "2026-03-06", "5" * 50, "10:30"):
+    for value in ("", "Item 48", "5 fine apples", "Acme", "2026-03-06", "5" * 50, "10:30"):
         assert not is_quantity(value)
 
 

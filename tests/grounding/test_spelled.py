@@ -43,6 +43,34 @@ def test_a_number_in_words_is_found(
     assert answer.matched == matched
 
 
+@pytest.mark.parametrize(
+    ("text", "value", "verdict", "matched"),
+    [
+        ("at minus five degrees", -5, "yes", "minus five"),
+        ("at minus five degrees", 5, "no", ""),
+        ("ten minus five", 5, "flagged", "five"),
+        ("ten minus five", -5, "flagged", "minus five"),
+        ("two and a half", 2.5, "yes", "two and a half"),
+        ("two and a half", 2, "no", ""),
+        ("minus two and a half", -2.5, "yes", "minus two and a half"),
+        ("two-thirds", 2, "no", ""),
+        ("three-quarters", 0.75, "yes", "three-quarters"),
+        ("two quarters", 2, "flagged", "two"),
+        ("two third parties", 2, "yes", "two"),
+        ("five percent", 5, "flagged", "five"),
+        ("five percent", 0.05, "yes", "five percent"),
+        ("two crore", 20_000_000, "yes", "two crore"),
+        ("two crore", 2, "flagged", "two"),
+    ],
+)
+def test_what_belongs_to_a_number_in_words_is_read_with_it(
+    text: str, value: float, verdict: str, matched: str
+) -> None:
+    pytest.importorskip("text_to_num")
+    answer = ask(text, value, "number", options=WORDS)
+    assert (answer.verdict, answer.matched) == (verdict, matched)
+
+
 def test_a_string_with_a_number_in_words_is_found() -> None:
     pytest.importorskip("text_to_num")
     text = "a term of two years or twenty-two years"
@@ -51,6 +79,7 @@ def test_a_string_with_a_number_in_words_is_found() -> None:
     assert ask(text, "3 years", "text", options=WORDS).verdict == "no"
     assert ask(text, "years", "text", options=WORDS).grade == "exact"
     assert ask(text, "yearly", "text", options=WORDS).verdict == "no"
+    assert ask("five percent", "5 percent", "text", options=WORDS).matched == "five percent"
 
 
 def test_a_number_that_is_there_very_often_is_looked_for_once() -> None:

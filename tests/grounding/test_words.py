@@ -39,6 +39,13 @@ def _alone(text: str, part: str) -> bool:
         ("1+1", "1"),
         ("\U0001f1e9\U0001f1ea\U0001f1eb\U0001f1f7", "\U0001f1eb\U0001f1f7"),
         ("1\u00b75", "1\u00b75"),
+        ("A-1", "A"),
+        ("A - B", "A"),
+        ("Type G-", "G"),
+        ("type A-", "A-"),
+        ("1.5,2.5", "2.5"),
+        ("x,48,3,y", "x"),
+        ("1E-A", "A"),
     ],
 )
 def test_whole_words_stand_alone(text: str, part: str) -> None:
@@ -76,6 +83,11 @@ def test_whole_words_stand_alone(text: str, part: str) -> None:
         ("48\u00b75", "5"),
         ("48\u20442", "48"),
         ("48\u066b5", "48"),
+        ("type A-", "A"),
+        ("type AB\u2212 blood", "AB"),
+        ("6.02E+23", "23"),
+        ("5e-3 m", "3"),
+        ("42,57", "57"),
     ],
 )
 def test_parts_of_words_do_not(text: str, part: str) -> None:
