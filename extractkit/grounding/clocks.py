@@ -24,7 +24,7 @@ _CLOCK: Final = re.compile(
     r"(?P<hour>\d(?<!\d\d)(?<!\d\.\d)(?:(?<!\d:\d)|(?<=/\d{4}:\d))\d?)(?!\d)"
     r"(?:(?P<mark>[:.h]|\sh\s)(?P<minute>\d\d)(?!\d)"
     r"(?:[:.](?P<second>\d\d)(?!\d)(?:[.,](?P<fraction>\d{1,9}))?)?(?P<short>[ap]\b)?)?"
-    r"(?:\s{0,2}(?P<half>[ap])(?:\.\s?m\b\.?|m\b\.?)"
+    r"(?:(?:[^\S\n]{0,2}|\n)(?P<half>[ap])(?:\.\s?m\b\.?|m\b\.?)"
     r"|\s?(?P<word>uhr|o['\u2019]clock)\b|\s?(?P<length>h|heures?|uur|horas?)\b)?"
     rf"(?P<zone>{_ZONE})?(?!\d|:\w|\.\d)",
     re.IGNORECASE,
@@ -201,7 +201,8 @@ def _half(
         return Half(part, end, True, True), ""
     if is_clock and not 1 <= int(match["hour"]) <= 12:
         return None, ""
-    half = None if match["zone"] and end == match.end() else half_after(text, end)
+    is_signed = match["zone"] and end == match.end() and text[end - 1].isdecimal()
+    half = None if is_signed else half_after(text, end)
     if half is None and is_clock:
         half = half_before(text, floor, match.start())
     return half, ""

@@ -33,8 +33,10 @@ _AFTERNOON: Final = (
     "вечора увечери следобед вечерта popodne поподне увече uvece poslijepodne navecer απογευμα "
     'βραδυ μ.μ בערב אחה״צ אחה"צ vespre ohtul parastlounal iltapaivalla illalla delutan '
     "vakara vakaro odpoledne poludniu wieczorem wieczor dupa-amiaza popoludni popoldne zvecer "
-    "aksam chieu م مساء ptg odp e.m сл.об сл.об अपराह्न शाम பிற்பகல் மாலை",
-    "tarde tarda sera seara este aften kveld sore soiree vecer sonra toi ip os ch em",
+    "aksam aksami vakare popoludniu stasera vanavond vanmiddag nachm abds "
+    "delutani μμ chieu م مساء ptg odp e.m сл.об сл.об अपराह्न शाम பிற்பகல் மாலை",
+    "tarde tarde-noche tarda sera seara este aften kveld sore soiree vecer sonra toi ip os ch em p "
+    "esti mlm navece",
 )
 _NOON: Final = (
     "noon midday mittags mittag midi mezzogiorno mediodia meio-dia middags siang дня обяд "
@@ -43,8 +45,8 @@ _NOON: Final = (
 )
 _NIGHT: Final = (
     "night midnight nachts nacht nuit noche notte nachtelijk natten malam ночи ночью ночі нощта "
-    "нощта ноћу nocu νυχτα בלילה nit oosel yolla ejjel nakti nakties noaptea ponoci gece रात "
-    "இரவு",
+    "нощта ноћу nocu νυχτα בלילה nit oosel yolla ejjel nakti nakties noaptea ponoci gece gecesi "
+    "stanotte vannacht रात இரவு",
     "nat natt noci nocy dem",
 )
 _TABLE: Final[tuple[tuple[Part, tuple[str, str]], ...]] = (
@@ -63,19 +65,29 @@ _ENGLISH: Final = frozenset(
     ("morning", "afternoon", "evening", "tonight", "night", "noon", "midday", "midnight")
 )
 # Each is another word in some language where more follows it: 9:13 em Lisboa.
-_TINY: Final = frozenset(("sore", "toi", "ip", "os", "ch", "em", "este", "dem"))
+_TINY: Final = frozenset(("p", "sore", "toi", "ip", "os", "ch", "em", "este", "dem"))
+_DIGITS: Final = re.compile(r"\s?\d")
 _MORE: Final = re.compile(r"\.?\s{0,2}[^\W_]")
 _LINKING: Final = (
     "in the at this of am der de la las del della di da den om pa i av s w po v u a na no pela por "
     "przed през на след по το του της ve ogleden tengah vao luc "
     "uhr o'clock clock h heures heure horas hora uur часов часа час ч годин година ora ore"
 )
-_LINKS: Final = frozenset((*map(plain_word, _LINKING.split()), "du"))
+_FAR_LINKING: Final = (
+    "on ce hoje heute esta questa deze сегодня завтра buoi every today tomorrow yesterday "
+    "est edt cst cdt mst mdt pst pdt cet cest bst utc gmt "
+    "monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun "
+)
+_FAR: Final = frozenset(map(plain_word, _FAR_LINKING.split()))
+"""What links as well, but to no number that is not a time without it: table 9 on Friday evening."""
+_LINKS: Final = frozenset((*map(plain_word, _LINKING.split()), "du", *_FAR))
 _LEADING: Final = "at um a as las alle om kl klo klockan klokken ob o в о около about around from"
 _BEFORE_LINKS: Final = frozenset(map(plain_word, _LEADING.split()))
 _NEXT: Final = re.compile(
     r"(?P<gap>[\s(,'\u2019]{0,3})(?P<word>[^\W\d_]+(?:[.'\u2019\u05f4\"-][^\W\d_]+)*)"
 )
+# Words of a day with its part in them: Montagabend.
+_COMPOUND: Final = re.compile("abends?$|nachmittags?$|nachts?$")
 _SURE_GAP: Final = " \u00a0\u202f\u2009('\u2019\t"
 _REACH: Final = 32
 # What is written before the time as a rule, in letters that know no spaces or no case.
@@ -115,12 +127,15 @@ class Half(NamedTuple):
 
 def half_after(text: str, end: int) -> Half | None:
     """Return what is said behind a time that ends at `end`, with up to three words that link."""
-    linked, sure = False, True
+    linked = is_far = False
+    sure = True
     for _ in range(4):
         match = _NEXT.match(text, end)
-        if match is None:
+        if match is None or match["gap"].count("\n") > 1:
             return None
         word = match["word"]
+        if word >= "\u3000":
+            return _eastern_after(text, match.start("word"))
         word = word.lower() if word.isascii() else plain_word(word)
         sure = sure and not match["gap"].strip(_SURE_GAP)
         known = _PARTS.get(word)
@@ -129,13 +144,23 @@ def half_after(text: str, end: int) -> Half | None:
             part, alone = known
             if not linked and word in _TINY and _MORE.match(text, match.end()):
                 return None
-            is_hour = linked or word not in _ENGLISH
+            is_hour = not is_far and (linked or word not in _ENGLISH)
             end = match.end()
             end += "(" in match["gap"] and text.startswith(")", end)
             return Half(part, end, sure and (linked or alone), is_hour)
         if word not in _LINKS:
             return None
-        linked, end = True, match.end()
+        linked, is_far = True, is_far or word in _FAR
+        end = match.end() + text.startswith(".", match.end())
+    return None
+
+
+def _eastern_after(text: str, start: int) -> Half | None:
+    """Return what is said in signs behind a time: of the one before digits, of none here."""
+    for mark in _EAST_ASIAN_ENDS:
+        if len(mark) > 1 and text.startswith(mark, start):
+            end = start + len(mark)
+            return None if _DIGITS.match(text, end) else Half(_EAST_ASIAN[mark], end, True, True)
     return None
 
 
@@ -144,7 +169,7 @@ def half_before(text: str, floor: int, start: int) -> Half | None:
     begin = max(floor, start - _REACH)
     near = text[begin:start]
     if not near.isascii():
-        ended = near.rstrip(" (\t\u00a0")
+        ended = near.rstrip(" (\t\u00a0:\u306e")
         if ended.endswith(_EAST_ASIAN_ENDS):
             mark = next(each for each in _EAST_ASIAN_ENDS if ended.endswith(each))
             return Half(_EAST_ASIAN[mark], begin + len(ended) - len(mark), True, True)
@@ -155,6 +180,8 @@ def half_before(text: str, floor: int, start: int) -> Half | None:
         bare = written.strip("([:,.;")
         word = bare.lower() if bare.isascii() else plain_word(bare)
         known = _PARTS.get(word) or _HUNGARIAN.get(written)
+        if known is None and (compound := _COMPOUND.search(word)):
+            known = _PARTS[compound.group()]
         if known is not None and bare != "am":  # which begins a day in German
             is_sure = (
                 not index

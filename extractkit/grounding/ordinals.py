@@ -47,6 +47,9 @@ _MAY_COUNT: Final = "the word may count something else"
 
 def told_days(text: str, months: Months) -> Iterator[tuple[date, int, int, str]]:
     """Yield each day of `text` in words, its place, and a doubt about it."""
+    lowered = text.lower()
+    if not any(word in lowered for word in _DAYS):  # much quicker than the patterns
+        return
     for pattern in (_DAY_FIRST, _MONTH_FIRST):
         for match in pattern.finditer(text):
             number = _DAYS.get(" ".join(plain_word(match["day"]).replace("-", " ").split()))

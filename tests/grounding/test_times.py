@@ -135,6 +135,7 @@ def test_a_mark_of_the_afternoon_is_read_on_either_side_in_many_languages(text: 
     [
         "9:13, PM", "9:13 AM/PM", "9:13 sera", "9:13 tarde", "9:13\nEvening show",
         "this evening at 9:13", "every evening, 9:13", "9:13 os", "este 9:13", "kl. 9.13 em",
+        "9:13 P", "Montagabend 9:13", "stasera alle 9:13",
         "9:13, 9:30 and 10:00 PM", "9:13-10:00 PM", "下午2:00-9:13", "2:00 PM - 9:13",
     ],
 )  # fmt: skip
@@ -149,6 +150,7 @@ def test_a_mark_that_may_belong_to_a_time_makes_both_hours_doubtful(text: str) -
         "9:13-5:00 PM", "10:00 PM 9:13", "I am 9:13", "9:13 em Lisboa", "9:13 and 2:00 PM, 3:00:05",
         "word evening of something else 9:13", "9:13 Uhr", "9:13 matin", "AM 9:13", "上午9:13",
         "x" * 30 + " evening" + " " * 30 + "9:13", "9:13 morgens",
+        "9:13 下午3:00", "9:13 東京", "9:13\n\nPM prices", "9:13 p. 5",
     ],
 )  # fmt: skip
 def test_a_mark_of_another_time_is_none_of_this_one(text: str) -> None:
@@ -190,6 +192,7 @@ def test_a_mark_of_another_time_is_none_of_this_one(text: str) -> None:
         ("1 Uhr mittags", "13:00", "yes"),
         ("9:13 дня", "09:13", "flagged"),
         ("9 am Abend", "21:00", "yes"),
+        ("table 9 on Friday evening", "21:00", "no"),
     ],
 )
 def test_times_are_read_as_other_languages_write_them(text: str, value: str, verdict: str) -> None:
