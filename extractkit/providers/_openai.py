@@ -47,6 +47,12 @@ __all__ = [
 ]
 
 
+_new = object.__new__
+_set_token, _set_logprob, _set_raw_logprob = (
+    getattr(TokenAlternative, name).__set__ for name in ("token", "logprob", "raw_logprob")
+)
+
+
 def require_sampling(sampling: Sampling, taken: Iterable[str], api: str) -> None:
     """Return if `sampling` sets only fields in `taken`.
 
@@ -283,14 +289,32 @@ def _spelling(tokens: tuple[TokenLogprob, ...], answer: bytes) -> tuple[TokenLog
 
 
 def _token(entry: JsonObject) -> TokenLogprob:
+    token, logprob = _said(entry)
     return TokenLogprob(
-        token=_bytes(entry),
-        logprob=_logprob(entry),
-        alternatives=tuple(
-            TokenAlternative(token=_bytes(other), logprob=_logprob(other))
-            for other in objects(entry.get("top_logprobs"))
-        ),
+        token=token,
+        logprob=logprob,
+        alternatives=tuple([_alternative(each) for each in objects(entry.get("top_logprobs"))]),
     )
+
+
+def _alternative(entry: JsonObject) -> TokenAlternative:
+    made = _new(TokenAlternative)  # there are hundreds, and calling the class takes twice as long
+    token, logprob = _said(entry)
+    _set_token(made, token)
+    _set_logprob(made, logprob)
+    _set_raw_logprob(made, None)
+    return made
+
+
+def _said(entry: JsonObject) -> tuple[bytes, float]:
+    """Return the bytes and the log-probability of a token."""
+    numbers, value = entry.get("bytes"), entry.get("logprob")
+    if numbers and is_array(numbers) and isinstance(value, float):
+        try:
+            return bytes(numbers), value
+        except (TypeError, ValueError):
+            pass  # what is wrong is said below
+    return _bytes(entry), _logprob(entry)
 
 
 def _bytes(entry: JsonObject) -> bytes:

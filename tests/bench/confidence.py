@@ -139,7 +139,7 @@ def _token(piece: str) -> TokenLogprob:
         token=piece.encode(),
         logprob=-0.2,
         alternatives=tuple(
-            TokenAlternative(token=other.encode(), logprob=-0.2 - place)
+            TokenAlternative(token=other.encode(), logprob=-0.2 - 2.2 * place)
             for place, other in enumerate(others)
         ),
     )

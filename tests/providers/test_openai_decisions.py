@@ -365,14 +365,13 @@ def test_an_extractor_asks_the_same_questions_of_text_after_text(
     assert questions[0] == questions[1] == questions[2]
 
 
-def test_several_answers_say_how_far_they_agree(server: Loopback, model: OpenAIDecisions) -> None:
-    shares = iter([0.9, 0.2, 0.8])
-    server.play_by(lambda request: deciding(next(shares))(request))
-    result = extract(bool, TEXT, model=model, samples=3)
-    assert result.value is True
-    assert result.confidence[""].kind == "agreement"
-    assert result.confidence[""].probability == pytest.approx(2 / 3)
-    assert result.token_confidence[""].probability == pytest.approx(0.9)
+def test_several_answers_are_refused_before_any_request(
+    server: Loopback, model: OpenAIDecisions
+) -> None:
+    server.play_by(deciding(0.9))
+    with pytest.raises(UnsupportedError, match="decides each value once"):
+        extract(bool, TEXT, model=model, samples=3)
+    assert not server.requests
 
 
 def test_codes_are_not_asked_for_where_the_members_themselves_are_decided(
@@ -588,7 +587,9 @@ class Inner(BaseModel):
 
 
 def _model(**fields: Any) -> type[BaseModel]:
-    return create_model("Made", ok=(bool, ...), **{k: (v, ...) for k, v in fields.items()})
+    own: dict[str, Any] = {name: (kind, ...) for name, kind in fields.items()}
+    made: type[BaseModel] = create_model("Made", ok=(bool, ...), **own)
+    return made
 
 
 @pytest.mark.parametrize(
