@@ -127,12 +127,15 @@ class ParsedDocument:
         value: The document as plain JSON; None where `ok` is false. Integers are exact.
         findings: Everything that the parse has to say, all at SYNTAX.
         digits: The number as it was written, by pointer, where a float holds it only nearly.
+        beyond: Where numbers beyond a double are all that is wrong: what was read, infinite there
+            and with their digits, for a type that holds them. None where anything else is wrong.
         places: What the spans are read from; not for callers.
     """
 
     value: JsonValue = None
     findings: tuple[Finding, ...] = ()
     digits: Mapping[Pointer, str] = field(default_factory=dict[Pointer, str], compare=False)
+    beyond: ParsedDocument | None = field(default=None, repr=False, compare=False)
     places: Places = field(default=_NO_PLACES, repr=False, compare=False)
 
     @property

@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from typing import Final, Literal, NoReturn, TypeAlias
 
@@ -82,6 +83,7 @@ class Scan:
         self._spans: dict[Pointer, _Span] = {}
         self._key_spans: dict[Pointer, _Span] = {}
         self._digits: dict[Pointer, str] = {}
+        self._beyond = 0  # numbers that no double holds
         self._root: list[JsonValue] = []
         self._box: JsonValue = self._root
         self._in_object = False
@@ -110,14 +112,16 @@ class Scan:
     def parsed(self, *extra: Finding) -> ParsedDocument:
         """Return the document, or only the findings if one of them is an error."""
         findings = (*self.findings, *extra)
-        if any(finding.severity == "error" for finding in findings):
+        errors = sum(finding.severity == "error" for finding in findings)
+        if errors > self._beyond:
             return ParsedDocument(findings=findings)
-        return ParsedDocument(
+        read = ParsedDocument(
             value=self._root[0],
-            findings=findings,
+            findings=tuple(map(_without_errors, findings)),
             digits=self._digits,
             places=Places(self.text, lambda: (self._spans, self._key_spans)),
         )
+        return ParsedDocument(findings=findings, beyond=read) if errors else read
 
     def failure(self) -> tuple[Finding, ...]:
         """Return the findings of a text of which this value is not the whole."""
@@ -222,6 +226,8 @@ class Scan:
         number = float(digits)
         if math.isinf(number):
             message = f"{_short(digits)} is more than a double can hold; expected a finite number"
+            self._digits[here] = digits
+            self._beyond += _is_decimal(digits)
             self._note("not_finite", start, here, message)
         elif not is_surely_exact(digits, number) and not is_exact(digits, number):
             self._digits[here] = digits
@@ -400,6 +406,22 @@ def is_exact(digits: str, number: float) -> bool:
     try:
         return Decimal(digits) == Decimal(repr(number))
     except InvalidOperation:  # an exponent beyond what Decimal reads: a double read it as 0
+        return False
+
+
+def _without_errors(item: Finding) -> Finding:
+    """Return the error that a number is beyond a double as the note that it is for a Decimal."""
+    if item.severity != "error":
+        return item
+    message = f"{item.message.partition(';')[0]}; the Decimal holds it as it was written"
+    return replace(item, message=message, severity="note", code="inexact_number")
+
+
+def _is_decimal(digits: str) -> bool:
+    """Whether a Decimal holds the number without more digits than an integer may have."""
+    try:
+        return Decimal(digits).adjusted() < MAX_DIGITS
+    except InvalidOperation:  # an exponent beyond what Decimal reads
         return False
 
 

@@ -100,6 +100,35 @@ def test_big_integers_and_exact_decimals_survive_and_a_float_says_what_it_lost()
     assert again.value == ledger
 
 
+@pytest.mark.parametrize("written", ["1e999", "-2.5E+400", "9" * 400 + ".0"])
+def test_a_number_beyond_a_double_is_one_to_a_decimal_and_to_nothing_else(written: str) -> None:
+    answer = f'{{"account": 7, "balance": {written}, "share": 0.5}}'
+    result = asked(Ledger, answer, f"The balance is {written}.")
+    assert result.unwrap().balance == Decimal(written)
+    (note,) = [item for item in result.findings if item.level is Validity.SYNTAX]
+    assert (note.code, note.severity, note.path) == ("inexact_number", "note", "/balance")
+    assert note.message.endswith("the Decimal holds it as it was written")
+    assert ExtractionResult.from_json(Ledger, result.to_json()).value == result.value
+    both = asked(Ledger, answer.replace("0.5", written))
+    assert (both.status, both.validity) == (Status.INVALID, Validity.NONE)
+    assert {item.code for item in both.findings} == {"not_finite"}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '{"balance": 1e999, "balance": 1}',
+        '{"balance": 1e99999999}',
+        '{"balance": 1.5e+1912345678901234567890}',
+    ],
+)
+def test_a_number_beyond_a_double_hides_no_error_and_has_an_end(answer: str) -> None:
+    class Account(BaseModel):
+        balance: Decimal
+
+    assert asked(Account, answer).validity is Validity.NONE
+
+
 def test_a_decimal_with_all_its_digits_is_found_in_the_source() -> None:
     text = "The balance is 12345678901234567.891 and the share 0.5; account 7."
     answer = '{"account": 7, "balance": 12345678901234567.891, "share": 0.5}'

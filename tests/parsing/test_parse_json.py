@@ -297,7 +297,7 @@ def test_what_is_no_text_is_refused_in_words(given: Any) -> None:
             read(given)
 
 
-@pytest.mark.parametrize("text", ["01", "-01", "+1", ".5", "1.5.2", "1e5e", "--1"])
+@pytest.mark.parametrize("text", ["01", "-01", "+1", ".5", "1.5.2", "1e5e"])
 @pytest.mark.parametrize("form", ["{}", '{{"a": {}}}', '{{"a": {}'])
 def test_a_number_that_could_never_be_one_is_said_to_be_none(text: str, form: str) -> None:
     parsed = parse_json(form.format(text))
@@ -308,3 +308,19 @@ def test_a_number_that_could_never_be_one_is_said_to_be_none(text: str, form: st
 @pytest.mark.parametrize("text", ["-", "1.", "1e", "1.5E-", "[0.", "-0e"])
 def test_a_number_that_may_go_on_ends_too_early(text: str) -> None:
     assert codes(parse_json(text))[-1] == "unexpected_end"
+
+
+def test_what_was_read_beside_numbers_beyond_a_double_is_kept_for_a_decimal() -> None:
+    parsed = parse_json('{"a": 1e999, "b": [-2e400, 3]}')
+    assert (parsed.ok, parsed.value, codes(parsed)) == (False, None, ["not_finite"] * 2)
+    read = parsed.beyond
+    assert read is not None
+    assert read.value == {"a": math.inf, "b": [-math.inf, 3]}
+    assert read.digits == {"/a": "1e999", "/b/0": "-2e400"}
+    assert [item.severity for item in read.findings] == ["note", "note"]
+    assert read.spans["/b/1"] == (27, 28)
+    for text in ('{"a": 1e999, "b": NaN}', '{"a": 1e999, "a": 1}', "[1e99999999]", '{"a": 1}'):
+        assert parse_json(text).beyond is None
+    fenced = parse_json('```json\n{"a": 1e999}\n```').beyond
+    assert fenced is not None
+    assert [item.severity for item in fenced.findings] == ["note", "warning"]
