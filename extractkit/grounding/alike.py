@@ -228,7 +228,14 @@ def _linked(before: str) -> str | None:
     look = look_before(f"{before}0", end, plain=True)
     if look is None:
         return _NO_NUMBER
-    if look.negative or look.bracket >= 0 or look.doubt or look.loose >= 0 or look.start != end:
+    if (
+        look.negative
+        or look.bracket >= 0
+        or look.doubt
+        or look.scale
+        or look.loose >= 0
+        or look.start != end
+    ):
         return None
     chained = chain_doubt(f"{before}0", end, end + 1)
     return _NO_NUMBER if chained is None else chained

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from extractkit.grounding.normalize import IGNORABLE
-from extractkit.grounding.scales import may_be_scale
+from extractkit.grounding.scales import may_be_scale, scale_before
 from extractkit.grounding.surroundings import FRACTIONS, REACH
 
 __all__ = ["Edges", "is_bare"]
@@ -61,7 +61,11 @@ class _BareAfter(dict[str, bool]):
 
 @lru_cache(maxsize=4096)
 def _is_bare_before(between: str) -> bool:
-    return _BARE_BEFORE.match(between) is not None and "minus " not in between.lower()
+    return (
+        _BARE_BEFORE.match(between) is not None
+        and "minus " not in between.lower()
+        and scale_before(between, len(between)) is None
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -45,7 +45,7 @@ class FractionIndex:
             value = _value(match["whole"] or "0", match["part"])
             before = look_left(text, match.start())
             after = look_after(text, match.end(), currency=before.currency)
-            unclear = before.bracket >= 0 or before.unsure or before.loose >= 0
+            unclear = before.bracket >= 0 or before.unsure or before.scale or before.loose >= 0
             if value is None or unclear or after is None or after.unit or after.power:
                 continue
             start = before.start if before.negative else match.start()

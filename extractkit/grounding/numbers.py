@@ -24,7 +24,7 @@ from extractkit.grounding.separators import (
     to_ascii,
     zero_doubt,
 )
-from extractkit.grounding.surroundings import After, Before, look_after, look_before
+from extractkit.grounding.surroundings import After, Before, counted, look_after, look_before
 from extractkit.grounding.tokens import OVER_SPACE, Filed, is_token
 from extractkit.paths import JsonValue
 
@@ -237,7 +237,7 @@ class NumberIndex(AlikeTokens):
         chained = "" if before.negative else chain_doubt(self._text, start, end)
         if after is None or chained is None:
             return None
-        return before, after, chained
+        return before, counted(before, after), chained
 
     @cached_property
     def _open_starts(self) -> frozenset[int]:

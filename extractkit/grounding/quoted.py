@@ -17,9 +17,9 @@ from extractkit.grounding.amounts import amount_of
 from extractkit.grounding.compounds import compounds_at
 from extractkit.grounding.edges import is_bare
 from extractkit.grounding.numbers import NumberReading
-from extractkit.grounding.scales import GAPS, SYMBOLS
+from extractkit.grounding.scales import GAPS, SYMBOLS, has_letter
 from extractkit.grounding.signs import Signed, signs
-from extractkit.grounding.surroundings import After, goes_on, look_after, look_left
+from extractkit.grounding.surroundings import After, counted, goes_on, look_after, look_left
 from extractkit.grounding.tokens import OVER_SPACE
 
 __all__ = ["is_quantity", "quoted"]
@@ -80,7 +80,8 @@ def quoted(text: str, spans: Iterable[tuple[int, int]]) -> Iterator[NumberReadin
     for start, end in spans:
         spaced = _space_doubt(text, start, end)
         in_words = not any(map(str.isdecimal, text[start:end]))
-        alone = not spaced and is_bare(text, start, end) and not _is_part(text, start, end)
+        alone = not (spaced or has_letter(text[end : end + 4])) and is_bare(text, start, end)
+        alone = alone and not _is_part(text, start, end)
         if in_words or alone:
             yield NumberReading(_NOTHING, start, end)
         elif place := _place(text, start, end, spaced):
@@ -98,6 +99,8 @@ def _place(text: str, start: int, end: int, spaced: str) -> NumberReading | None
     behind = look_after(text, last, currency=before.currency, bracket=before.bracket >= 0)
     if last == end:
         after = behind or after
+        if start == first:
+            after = counted(before, after)
     elif behind is not None:
         after = after._replace(closed=behind.closed)
     if (before.point and start == first) or (after.power and not after.unit):

@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from extractkit.grounding.scales import CURRENCY, GAPS, SYMBOLS, is_paid
 from extractkit.grounding.separators import digit_readings, to_ascii
 
 __all__ = ["Part", "is_comma_list", "may_be_pair", "parts_numbers", "parts_of", "stands_in_row"]
@@ -26,6 +27,7 @@ _PRICE: Final = re.compile(r"\d+,\d\d\Z", re.ASCII)
 _BACK: Final = re.compile(r"[\d.,]*\Z")
 _AHEAD: Final = re.compile(r"[\d.,]*")
 _REACH: Final = 40
+_COUNTED: Final = re.compile(rf"[{GAPS}]?(?:{CURRENCY}(?![^\W_])|[{SYMBOLS}%])", re.IGNORECASE)
 
 
 class Part(NamedTuple):
@@ -89,7 +91,7 @@ def may_be_pair(token: str, before: str, after: str) -> bool:
     if not comma or not low.isdecimal() or not high.isdecimal():
         return False
     if int(high) == int(low) + 1 and len(high) < 7:
-        return True
+        return not (is_paid(before[-6:]) or _COUNTED.match(after))
     return before[-1:] == "(" and after[:1] == ")" and not _PRICE.match(token)
 
 

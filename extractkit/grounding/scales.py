@@ -14,7 +14,7 @@ from extractkit.grounding.normalize import IGNORABLE
 __all__ = [
     "CHANGED", "CHANGING_WORDS", "CJK_CHARS", "CJK_SCALE", "CODES", "CURRENCY", "GAPS", "SCALES",
     "SYMBOLS", "Scale", "has_letter", "is_paid", "is_parted", "may_be_scale",
-    "scale_behind",
+    "scale_before", "scale_behind",
 ]  # fmt: skip
 
 GAPS: Final = " \u00a0\u202f\u2009"
@@ -76,6 +76,7 @@ SCALES: Final = {word: power for power, line in _BY_POWER.items() for word in li
 """Words behind a number that make it larger, in lower case, and the power of ten."""
 # Thousand in Spanish, Portuguese and Turkish, a thousand millions in German; or something else.
 _UNSURE: Final = {"mil": 3, "bin": 3, "mia": 9}
+_WRITTEN: Final = ("mil", "bin", "Mia", "MIL", "MIA")
 _LETTERS: Final = {"k": 3, "m": 6, "mm": 6, "md": 9, "b": 9, "t": 12}
 
 # A hundred of ten thousands is one scale: 5\u767e\u4e07.
@@ -93,6 +94,7 @@ _MONEY: Final = r"(?!\uc870(?!\s?(?:\uc6d0|\ub2ec\ub7ec|\d)))"
 CJK_SCALE: Final = rf"(?:[{''.join(_SMALL)}]?{_MONEY}[{''.join(_LARGE)}]|[{''.join(_SMALL)}])"
 """A scale in Chinese, Japanese or Korean, as a regular expression."""
 
+_REACH: Final = 10
 _PERCENT_WORDS: Final = (
     r"per[ \u00a0]?cent|pct|prozent|procent|pour[ \u00a0]cent|por[ \u00a0]ciento|por[ \u00a0]cento|"
     r"per[ \u00a0]cento|percento|\u043f\u0440\u043e\u0446\u0435\u043d\u0442[\u0430\u043e\u0432]*|"
@@ -132,9 +134,12 @@ _EURO: Final = ("\u20ac", "EUR", "CHF")
 _UNIT: Final = "{!r} may be a scale or a unit"
 _ON_NEXT_LINE: Final = "the scale stands on the next line"
 
+_PAID_WORDS: Final = [
+    f"{letter}{code}".lower() for letter in "kmt" for code in CODES if len(code) == 3
+]
 CHANGING_WORDS: Final = frozenset((
     *_ALL, "minus", "cent", "percent", "pct", "prozent", "procent", "ciento", "cento", "percento",
-    "cr", "dr", "times",
+    "cr", "dr", "times", *_PAID_WORDS,
 ))  # fmt: skip
 """Words beside a number that may make another of it, in lower case."""
 CHANGED: Final = re.compile(
@@ -152,6 +157,12 @@ _LOWER_BEHIND: Final = re.compile(rf"[{GAPS}](?:mm|[mbt])(?![^\W_])")
 _FIRST: Final = re.compile(r"\n\s*([a-z]+)")
 _MAY_BE: Final = re.compile(r"[\s(]{1,4}([^\W\d_]+)")
 _PAID_WORD: Final = re.compile(rf"(?:md|[kmbt])(?:{_LONG_CODES})\Z", re.IGNORECASE)
+
+
+_BEFORE: Final = re.compile(
+    rf"(?<![^\W_])(?P<letter>[kKMT]|Mio\.?[{GAPS}]?|Mrd\.?[{GAPS}]?)(?P<paid>\u20ac|{_LONG_CODES})"
+    rf"[{GAPS}]?\Z"
+)
 
 
 class Scale(NamedTuple):
@@ -186,6 +197,16 @@ def scale_behind(text: str, end: int, *, currency: bool) -> Scale | None:
         power = int((match["up"] or match["raised"]).translate(_RAISED))
         return Scale(match.end(), power, match.group().strip())
     return _words(text, end) or _letters(text, end, currency=currency)
+
+
+def scale_before(text: str, start: int) -> Scale | None:
+    """Return the scale of a currency before the digits at `start`: TEUR 48, M\u20ac 5."""
+    match = _BEFORE.search(text, max(0, start - _REACH), start)
+    if match is None:
+        return None
+    letter = match["letter"].rstrip(f".{GAPS}")
+    power = 3 if letter == "T" else SCALES.get(letter.lower()) or _LETTERS[letter.lower()]
+    return Scale(match.start(), power, match.group().strip())
 
 
 def may_be_scale(behind: str) -> bool:
@@ -230,6 +251,8 @@ def _words(text: str, end: int) -> Scale | None:
         return Scale(word.end() + 1, power, word.group())
     doubt = _ON_NEXT_LINE if lead and lead["line"] else ""
     if word.group().lower() in _UNSURE:
+        if word.group() not in _WRITTEN:
+            return None
         doubt = f"{word.group()!r} may be a scale or something else"
     stop = word.end()
     while (more := _NEXT.match(text, stop)) and (next_power := SCALES.get(more["word"].lower())):

@@ -12,12 +12,20 @@ from typing import NamedTuple
 
 from extractkit.grounding.marks import DASHES, PLUS, TRUE_MINUS, standing
 from extractkit.grounding.normalize import IGNORABLE
-from extractkit.grounding.scales import CODES, CURRENCY, GAPS, Scale, scale_behind
+from extractkit.grounding.scales import (
+    CODES,
+    CURRENCY,
+    GAPS,
+    SYMBOLS,
+    Scale,
+    scale_before,
+    scale_behind,
+)
 from extractkit.grounding.words import is_exponent, is_letter
 
 __all__ = [
-    "FRACTIONS", "JOINTS", "REACH", "After", "Before", "goes_on", "look_after", "look_before",
-    "look_left",
+    "FRACTIONS", "JOINTS", "REACH", "After", "Before", "counted", "goes_on", "look_after",
+    "look_before", "look_left",
 ]  # fmt: skip
 
 FRACTIONS = "\u00bc-\u00be\u2150-\u215e"
@@ -35,9 +43,8 @@ _BEFORE = re.compile(
     rf"(?:(?P<inner>{_SIGN}){_GAP})?\Z",
     re.IGNORECASE,
 )
-_OPEN = re.compile(
-    rf"(?:(?P<currency>{CURRENCY})[{GAPS}]?)?(?P<at>[(\uff08])[{GAPS}\t]{{0,2}}\Z", re.IGNORECASE
-)
+# Behind a code of a currency, brackets may have the number of a note.
+_OPEN = re.compile(rf"(?:(?P<currency>[{SYMBOLS}])[{GAPS}]?)?(?P<at>[(\uff08])[{GAPS}\t]{{0,2}}\Z")
 _CLOSED = re.compile(rf"[{GAPS}\t]{{0,2}}\|?[{GAPS}\t]{{0,2}}[)\uff09]")
 _MINUS = re.compile(rf"(?<![^\W_])minus[{GAPS}]\Z", re.IGNORECASE)
 # What makes a dash behind it one between two numbers.
@@ -86,6 +93,7 @@ class Before(NamedTuple):
         point: The digits are the decimals of a number written without its zero (".50").
         loose: Where "minus" stands, or a dash that a space parts from the digits; -1 for none.
         doubt: Why the digits may be a part of something, as a sentence; "" where they are not.
+        scale: What the number is counted in where that stands before it; None for nothing.
     """
 
     start: int
@@ -97,6 +105,7 @@ class Before(NamedTuple):
     point: bool = False
     loose: int = -1
     doubt: str = ""
+    scale: Scale | None = None
 
 
 class After(NamedTuple):
@@ -177,9 +186,9 @@ def look_after(text: str, end: int, *, currency: bool, bracket: bool = False) ->
         return None
     if bracket and (closed := _CLOSED.match(text, end)):
         return _counted(text, end, closed.end(), currency=currency)
-    counted = _counted(text, end, 0, currency=currency)
-    if counted.unit:
-        return counted
+    scaled = _counted(text, end, 0, currency=currency)
+    if scaled.unit:
+        return scaled
     if following[:1].isnumeric() and not following[0].isalpha():
         return None
     if _GOES_ON.match(text, end):
@@ -192,6 +201,13 @@ def look_after(text: str, end: int, *, currency: bool, bracket: bool = False) ->
     if match := _RANGE.match(text, end):
         return _counted_later(text, end, match.end())
     return After(end=end, digits=end, doubt=_FRACTION if _is_mixed(text, end) else "")
+
+
+def counted(before: Before, after: After) -> After:
+    """Return `after` with the scale that stands before the digits, if one does: TEUR 48."""
+    if before.scale is None or after.unit or after.power:
+        return after
+    return after._replace(power=before.scale.power, unit=before.scale.unit)
 
 
 def _counted(text: str, end: int, closed: int, *, currency: bool) -> After:
@@ -262,11 +278,9 @@ def _signed(text: str, start: int, *, point: bool) -> Before:
     negative = unsure is not None
     if negative:
         first = min(first, sign)
+    near = text[max(0, first - _NEAR) : first]
     bracket = None
-    if (
-        "(" in text[max(0, first - _NEAR) : first]
-        or "\uff08" in text[max(0, first - _NEAR) : first]
-    ):
+    if "(" in near or "\uff08" in near:
         bracket = _OPEN.search(text, max(0, first - REACH), first)
     return Before(
         start=sign if negative else start,
@@ -277,6 +291,7 @@ def _signed(text: str, start: int, *, point: bool) -> Before:
         bracket=-1 if bracket is None else bracket.start("at"),
         point=point,
         loose=-1 if negative else _loose(text, first, sign, start),
+        scale=scale_before(text, start),
     )
 
 

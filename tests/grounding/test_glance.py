@@ -30,7 +30,7 @@ _PIECES = st.sampled_from(
         "(48 )", "$ (48 )", "(48)%", "a,-48,b", "1,48,x", "[48,5]", "48.00 -", "48 EUR-",
         "48 (million)",
         "48\nmillion", "48\nmillion-fold", "$48 m",
-        "48 m", "48 TEUR", "$48 M", "48 M EUR", "5 hundred", "1 million 48", "6.0E+48",
+        "48 m", "TEUR 48", "48 TEUR", "$48 M", "48 M EUR", "5 hundred", "1 million 48", "6.0E+48",
         "1.5 x 10^5", "48 x 10**5", "5 -48", "--48", "RM-48", "5-48%", "48a", "x48", "__48",
         "48  %",
         "48 Prozent", "2 per\u00a0cent", "A-", "HK$48", "48 CR\n", "1.5,48.5",

@@ -71,6 +71,8 @@ def test_with_another_reading_it_is_doubtful(text: str, value: float) -> None:
         ("3,480", 480),
         ("42,57", 42),
         ("12,50 \u20ac", 12),
+        ("12,13 \u20ac", 12),
+        ("EUR 12,13", 13),
         ("(12,50)", 50),
         ("100,-48.00", 48),
         ("[1,-48]", 48),

@@ -25,6 +25,10 @@ from tests.grounding.asking import ask
         ("$5 M", 5, 5e6, "5 M"),
         ("$5 T", 5, 5e12, "5 T"),
         ("5 MUSD", 5, 5e6, "5 M"),
+        ("TEUR 48", 48, 48e3, "48"),
+        ("M\u20ac 5", 5, 5e6, "5"),
+        ("Mio. EUR 5", 5, 5e6, "5"),
+        ("$5 m", 5, 5e6, "5 m"),
         ("5 mld", 5, 5e9, "5 mld"),
         ("48 lacs", 48, 48e5, "48 lacs"),
         ("48 milion\u016f", 48, 48e6, "48 milion\u016f"),
@@ -86,6 +90,7 @@ def test_a_share_is_told_by_the_fields_name() -> None:
         ("5 (five)", 5),
         ("48 (millions of them", 48),
         ("5 mils", 5),
+        ("Aisle 5 Bin 3", 5),
         ("5 Mrs. Roe", 5),
         ("48-\u00bd", 48),
     ],
@@ -156,6 +161,8 @@ def test_what_cannot_belong_together_is_plain(text: str, value: float) -> None:
         ("1 million 200 thousand", "1 million", "ambiguous_number"),
         ("1.5 \u00d7 10^6", "1.5", "unit_mismatch"),
         ("3\u20ac50", "3\u20ac", "ambiguous_number"),
+        ("$5 m", "$5", "unit_mismatch"),
+        ("TEUR 48", "48", "unit_mismatch"),
     ],
 )
 def test_a_string_is_doubtful_where_its_number_goes_on(text: str, value: str, code: str) -> None:

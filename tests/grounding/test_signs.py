@@ -44,6 +44,7 @@ from tests.grounding.asking import ask
         ("Total__-48", -48, "-48"),
         ("minus EUR 5", -5, "minus EUR 5"),
         ("+/-5", 5, "5"),
+        ("Total in EUR (1)", 1, "1"),
         ("CHF 48.-", 48, "48"),
         ("5.\u201310. May", 10, "10"),
         ("10 USD-12 USD", 10, "10"),
