@@ -52,9 +52,9 @@ _MONTH_YEAR = re.compile(
 )
 _MONTH_OF = re.compile(r"(?<![^\W\d_])(?P<month>[^\W\d_]{3,12})\.?,?\s{0,2}(?:of\s|de\s)?\Z")
 _DAY_AND_MONTH = re.compile(
-    rf"(?<![\w.,:])(?:(?P<day>\d{{1,2}}){ORDINAL}\s(?:of\s|de\s)?(?P<month>[^\W\d_]{{3,12}})"
+    rf"(?<![\w.,:])(?=(?P<whole>(?P<day>\d{{1,2}}){ORDINAL}\s(?:of\s|de\s)?(?P<month>[^\W\d_]{{3,12}})"
     rf"|(?P<first>[^\W\d_]{{3,12}})\.?\s(?:the\s)?(?P<second>\d{{1,2}})(?:st|nd|rd|th)?)"
-    r"(?![\w:]|,?\s{1,2}(?:of\s|de\s)?\d{4})"
+    r"(?![\w:]|,?\s{1,2}(?:of\s|de\s)?\d{4}))"
 )
 _DECADE = re.compile(r"(?<!\d)(?P<digits>\d{3}0)['\u2019]?s\b")
 
@@ -196,7 +196,9 @@ class DateIndex:
                 for each in readings
             ]
             places += (
-                span(*match.span()) for match in self._months_with_days if "\n" not in match.group()
+                span(*match.span("whole"))
+                for match in self._months_with_days
+                if "\n" not in match["whole"]
             )
             self._stamps = Stamps(self._source, places, times)
         return self._stamps

@@ -24,6 +24,16 @@ _AT: Final = re.compile(
 # How closely a gap joins: a space or "at" joins tightly, words between do not.
 _TIGHT: Final = 1
 _LOOSE: Final = 4
+# Days by less than a date, which may have a time of their own: Monday 10:00, tomorrow 10:00, 4.3.
+_LOOSE_DAY: Final = re.compile(
+    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|today|tomorrow|yesterday"
+    r"|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|heute|morgen|gestern"
+    r"|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|demain|hier"
+    r"|lunes|martes|mi\u00e9rcoles|jueves|viernes|s\u00e1bado|domingo|ma\u00f1ana|hoy)\b"
+    r"|(?<!\d)\d{1,2}\u6708\d{1,2}\u65e5|(?<![\w./-])\d{1,2}(?:/\d{1,2}(?![\w/])|\.\d{1,2}\.(?!\w))",
+    re.IGNORECASE,
+)
+_BESIDE: Final = 3
 _BLANK_LINE: Final = re.compile(r"\n\s*\n")
 
 
@@ -38,7 +48,8 @@ class Stamps:
 
     def __init__(self, text: str, days: Sequence[Span], times: Sequence[Span]) -> None:
         self._text = text
-        self._days = list(_merged(days))
+        dated = list(_merged(days))
+        self._days = list(_merged([*dated, *_loose(text, dated)]))
         self._day_starts = [start for start, _ in self._days]
         self._times = [each for each in _merged(times) if self._around(each) is None]
         self._time_starts = [start for start, _ in self._times]
@@ -133,6 +144,24 @@ def _rank_of(gap: str) -> int:
     if not any(map(str.isalnum, bare)):
         return 3
     return 5 if ". " in gap or ";" in gap else 4
+
+
+def _loose(text: str, dated: Sequence[Span]) -> Iterator[Span]:
+    """Yield where days stand that are no dates; with the date beside it, of which one is a part."""
+    starts = [start for start, _ in dated]
+    for match in _LOOSE_DAY.finditer(text):
+        start, end = match.span()
+        after = bisect_left(starts, start)
+        if after and _is_beside(text, dated[after - 1][1], start):
+            start = dated[after - 1][0]
+        if after < len(dated) and _is_beside(text, end, dated[after][0]):
+            end = dated[after][1]
+        yield start, end
+
+
+def _is_beside(text: str, start: int, end: int) -> bool:
+    """Whether only marks stand between two places, or none at all."""
+    return end - start <= _BESIDE and not any(map(str.isalnum, text[start:end]))
 
 
 def _merged(spans: Sequence[Span]) -> Iterator[Span]:

@@ -181,7 +181,7 @@ def test_days_in_further_forms(text: str, day: str, matched: str) -> None:
     assert (answer.matched, answer.plain) == (matched, True)
 
 
-@pytest.mark.parametrize("text", ["on 16th of June", "June 16th", "16 Jun, at noon"])
+@pytest.mark.parametrize("text", ["on 16th of June", "June 16th", "16 Jun, at noon", "and 16 June"])
 def test_a_day_without_a_year_is_not_precise(text: str) -> None:
     assert ask(text, "2022-06-16", "date").codes == ("date_precision",)
     assert ask(text, "2022-06-17", "date").codes == ("not_in_source",)
