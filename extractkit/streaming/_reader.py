@@ -1,0 +1,335 @@
+"""JSON text that comes in pieces, told part by part as each is sure.
+
+Neighbours: `_growth` is told; `parsing` has the last word on a text, and this file stops where
+`parsing` would find an error. It keeps no more of a piece than the token that it broke off in, so
+that the cost of a piece is its length. Nothing here recurses.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection
+from decimal import Decimal, InvalidOperation
+from math import isinf
+from typing import Final, Protocol, TypeAlias
+
+from extractkit.parsing import MAX_DEPTH, MAX_DIGITS
+from extractkit.paths import JsonValue
+
+__all__ = ["ANY_KIND", "Reader", "Told"]
+
+_Turn: TypeAlias = Callable[[str, int], int]
+"""Reads on in a piece from a place; gives back where the next turn begins."""
+
+ANY_KIND: Final = frozenset({"object", "array", "string", "number", "boolean", "null"})
+"""What a document may be."""
+
+_SPACE: Final = re.compile(r"[ \t\n\r]*+")
+_CHARACTERS: Final = re.compile(r'[^"\\\x00-\x1f\ud800-\udfff]*+')
+_DIGITS: Final = re.compile(r"[-+.0-9eE]*+")
+_NUMBER: Final = re.compile(r"(-?(?:0|[1-9][0-9]*+))((?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?)")
+_BEHIND_NUMBER: Final = frozenset(" \t\n\r,]}")
+_ESCAPE: Final = re.compile(
+    r'\\(?:["\\/bfnrt]|u(?:[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}'
+    r"|(?![dD][89a-fA-F])[0-9a-fA-F]{4}))"
+)
+_ESCAPE_BEGUN: Final = re.compile(
+    r"\\(?:u(?:[0-9a-fA-F]{0,3}|[dD][89abAB][0-9a-fA-F]{2}"
+    r"(?:\\(?:u(?:[dD](?:[c-fC-F][0-9a-fA-F]?)?)?)?)?)?)?"
+)
+_LONGEST_ESCAPE: Final = 12
+_FENCE: Final = re.compile(r"(?:`{3,}|~{3,})[ \t]*(?:json|JSON)?[ \t]*\r?\n")
+_FENCE_BEGUN: Final = 64
+_SHORT: Final = 15  # two numbers written in so few characters are never the same double
+_WORDS: Final = {"t": ("true", True), "f": ("false", False), "n": ("null", None)}
+
+
+class Told(Protocol):
+    """Who is told what was read."""
+
+    def key(self, key: str) -> bool:
+        """Take the key of the next member; return whether the object may have it."""
+        ...
+
+    def begin(self, kind: str) -> None:
+        """Take note that a scalar of this JSON type begins."""
+        ...
+
+    def text(self, added: str) -> None:
+        """Take more characters of the string that was begun."""
+        ...
+
+    def scalar(self, value: JsonValue, *, exact: bool = True) -> None:
+        """Take the scalar that was begun; `exact` says whether it is all that was written."""
+        ...
+
+    def open(self, *, is_object: bool) -> None:
+        """Take note that an object or array begins."""
+        ...
+
+    def close(self) -> None:
+        """Take note that the innermost object or array ends."""
+        ...
+
+
+class Reader:
+    """Reads one document, piece by piece.
+
+    A scalar outside of any container is told when the text ends: only then is it the document.
+
+    Args:
+        told: Is told each part.
+        kinds: The JSON types that the document may have; what begins otherwise is not read.
+
+    Attributes:
+        failed: Whether something came that is not read: an error, or words around the document.
+    """
+
+    def __init__(self, told: Told, kinds: Collection[str] = ANY_KIND) -> None:
+        self._told = told
+        self._kinds = kinds
+        self._turn: _Turn = self._start
+        self._boxes: list[bool] = []  # whether each open container is an object
+        self._fresh = False  # right behind an opening bracket
+        self._in_key = False
+        self._token: list[str] = []
+        self._held = ""  # what an escape, a word or a fence broke off with
+        self._word: tuple[str, JsonValue] = ("null", None)
+        self._alone: list[tuple[JsonValue, bool]] = []
+        self.failed = False
+
+    @property
+    def complete(self) -> bool:
+        """Whether a whole document was read, and nothing else."""
+        return not self.failed and self._turn == self._behind
+
+    def feed(self, piece: str) -> None:
+        """Read the next piece of the text."""
+        pos, size = 0, len(piece)
+        while pos < size and not self.failed:
+            pos = self._turn(piece, pos)
+
+    def finish(self) -> None:
+        """Take note that the text is over: a scalar outside of any container is whole."""
+        if not self._boxes and self._turn == self._number and not self.failed:
+            self._end_number()
+        if self.complete and self._alone:
+            value, exact = self._alone.pop()
+            self._told.scalar(value, exact=exact)
+
+    def _fail(self) -> int:
+        self.failed = True
+        return 0
+
+    # --- one turn each --------------------------------------------------------------------------
+
+    def _start(self, piece: str, pos: int) -> int:
+        """Read white space, and the opening line of a code fence."""
+        if not self._held:
+            pos = _end_of(_SPACE, piece, pos)
+            if pos == len(piece):
+                return pos
+            if piece[pos] not in "`~":
+                self._turn = self._value
+                return pos
+        line_end = piece.find("\n", pos)
+        end = len(piece) if line_end < 0 else line_end + 1
+        self._held += piece[pos:end]
+        if line_end < 0:
+            return end if len(self._held) < _FENCE_BEGUN else self._fail()
+        if _FENCE.fullmatch(self._held) is None:
+            return self._fail()
+        self._turn = self._value
+        return end
+
+    def _value(self, piece: str, pos: int) -> int:
+        pos = _end_of(_SPACE, piece, pos)
+        if pos == len(piece):
+            return pos
+        char = piece[pos]
+        if char == "]" and self._fresh:
+            return self._close(pos)
+        kind = _KINDS.get(char, "")
+        if not kind or (not self._boxes and kind not in self._kinds):
+            return self._fail()
+        if kind in ("object", "array"):
+            return self._open(kind == "object", pos)
+        self._fresh = False
+        self._told.begin(kind)
+        self._token = []
+        if kind == "string":
+            self._in_key, self._turn = False, self._string
+            return pos + 1
+        if kind == "number":
+            self._turn = self._number
+            return pos
+        self._word, self._held, self._turn = _WORDS[char], "", self._literal
+        return pos
+
+    def _open(self, is_object: bool, pos: int) -> int:
+        if len(self._boxes) == MAX_DEPTH:
+            return self._fail()
+        self._boxes.append(is_object)
+        self._fresh = True
+        self._told.open(is_object=is_object)
+        self._turn = self._key if is_object else self._value
+        return pos + 1
+
+    def _close(self, pos: int) -> int:
+        self._boxes.pop()
+        self._fresh = False
+        self._told.close()
+        self._turn = self._after if self._boxes else self._behind
+        return pos + 1
+
+    def _key(self, piece: str, pos: int) -> int:
+        pos = _end_of(_SPACE, piece, pos)
+        if pos == len(piece):
+            return pos
+        if piece[pos] == "}" and self._fresh:
+            return self._close(pos)
+        if piece[pos] != '"':
+            return self._fail()
+        self._token, self._in_key, self._fresh = [], True, False
+        self._turn = self._string
+        return pos + 1
+
+    def _colon(self, piece: str, pos: int) -> int:
+        pos = _end_of(_SPACE, piece, pos)
+        if pos < len(piece):
+            if piece[pos] != ":":
+                return self._fail()
+            self._turn = self._value
+            pos += 1
+        return pos
+
+    def _after(self, piece: str, pos: int) -> int:
+        """Read what stands behind a member or an item."""
+        pos = _end_of(_SPACE, piece, pos)
+        if pos == len(piece):
+            return pos
+        is_object = self._boxes[-1]
+        if piece[pos] == ",":
+            self._turn = self._key if is_object else self._value
+            return pos + 1
+        return self._close(pos) if piece[pos] == ("}" if is_object else "]") else self._fail()
+
+    def _behind(self, piece: str, pos: int) -> int:
+        """Read what stands behind the document: white space, and nothing else."""
+        pos = _end_of(_SPACE, piece, pos)
+        return pos if pos == len(piece) else self._fail()
+
+    def _string(self, piece: str, pos: int) -> int:
+        end = _end_of(_CHARACTERS, piece, pos)
+        if end > pos:
+            self._add(piece[pos:end])
+        if end == len(piece):
+            return end
+        if piece[end] == "\\":
+            self._turn = self._escape
+            return end
+        if piece[end] != '"':
+            return self._fail()
+        value = "".join(self._token)
+        if not self._in_key:
+            self._scalar(value)
+        elif self._told.key(value):
+            self._turn = self._colon
+        else:
+            return self._fail()
+        return end + 1
+
+    def _escape(self, piece: str, pos: int) -> int:
+        before = len(self._held)
+        held = self._held + piece[pos : pos + _LONGEST_ESCAPE - before]
+        match = _ESCAPE.match(held)
+        if match is not None:
+            self._held, self._turn = "", self._string
+            self._add(json.loads(f'"{match[0]}"'))
+            return pos + match.end() - before
+        if _ESCAPE_BEGUN.fullmatch(held) is None:
+            return self._fail()
+        self._held = held
+        return len(piece)
+
+    def _number(self, piece: str, pos: int) -> int:
+        end = _end_of(_DIGITS, piece, pos)
+        self._token.append(piece[pos:end])
+        if end == len(piece):
+            return end
+        if piece[end] not in _BEHIND_NUMBER:
+            return self._fail()
+        return end if self._end_number() else self._fail()
+
+    def _literal(self, piece: str, pos: int) -> int:
+        word, value = self._word
+        end = pos + len(word) - len(self._held)
+        self._held += piece[pos:end]
+        if not word.startswith(self._held):
+            return self._fail()
+        if len(self._held) == len(word):
+            self._held = ""
+            self._scalar(value)
+        return min(end, len(piece))
+
+    # --- what a turn found ----------------------------------------------------------------------
+
+    def _add(self, characters: str) -> None:
+        self._token.append(characters)
+        if not self._in_key:
+            self._told.text(characters)
+
+    def _end_number(self) -> bool:
+        digits = "".join(self._token)
+        match = _NUMBER.fullmatch(digits)
+        if match is None:
+            self.failed = True
+        elif match[2]:
+            number = float(digits)
+            self.failed = isinf(number)
+            if not self.failed:
+                self._scalar(number, exact=_is_exact(digits, number))
+        else:
+            self._whole_number(digits)
+        return not self.failed
+
+    def _whole_number(self, digits: str) -> None:
+        try:
+            number = int(digits) if len(digits) <= MAX_DIGITS else None
+        except ValueError:  # the interpreter's own limit may be lower
+            number = None
+        if number is None:
+            self.failed = True
+        else:
+            self._scalar(number)
+
+    def _scalar(self, value: JsonValue, *, exact: bool = True) -> None:
+        if self._boxes:
+            self._turn = self._after
+            self._told.scalar(value, exact=exact)
+        else:
+            self._turn = self._behind
+            self._alone.append((value, exact))
+
+
+_KINDS: Final = {
+    "{": "object", "[": "array", '"': "string", "t": "boolean", "f": "boolean", "n": "null",
+    "-": "number", **dict.fromkeys("0123456789", "number"),
+}  # fmt: skip
+
+
+def _end_of(pattern: re.Pattern[str], piece: str, pos: int) -> int:
+    """Return where the match of a pattern that always matches ends."""
+    match = pattern.match(piece, pos)
+    return pos if match is None else match.end()
+
+
+def _is_exact(digits: str, number: float) -> bool:
+    """Return whether a double says the same as the digits that were written."""
+    if len(digits) <= _SHORT and abs(number) > 1e-307:
+        return True
+    try:
+        return Decimal(digits) == Decimal(repr(number))
+    except InvalidOperation:
+        return False

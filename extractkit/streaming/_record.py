@@ -1,0 +1,227 @@
+"""What is known of each place at a time, told as changes and kept as snapshots.
+
+Neighbours: `_growth` says what happened. Containers only ever get longer and states only move on,
+so that a snapshot is a few lengths and counts; its document is made when somebody looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from extractkit.paths import JsonValue, Pointer, is_array, is_object, join
+from extractkit.results import FieldState, PartialResult
+
+__all__ = ["Box", "Change", "Record", "Spine", "Text", "inner_places", "then"]
+
+Box: TypeAlias = "dict[str, JsonValue] | list[JsonValue]"
+"""A container of the user's document that is still being filled."""
+
+Spine: TypeAlias = Sequence[tuple[Box, int, "str | int"]]
+"""Containers without an end, outermost first: how long each is, and its key in the one before."""
+
+Text: TypeAlias = "tuple[Sequence[str], int, str | int] | None"
+"""The pieces of a text without an end, how many of them count, and its key in the innermost box."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One thing that happened to a place of the user's document.
+
+    Attributes:
+        pointer: The place.
+        state: Its state from now on. MISSING takes back what was told of the place and all below
+            it: the whole answer says otherwise (see the page on field states).
+        value: The value, where it is PRESENT; an empty list or object, where one begins.
+        added: More characters of a text that has no end yet.
+    """
+
+    pointer: Pointer
+    state: FieldState
+    value: JsonValue = None
+    added: str = ""
+
+
+class Record:
+    """What was told so far.
+
+    Attributes:
+        root: Holds the document, once it has begun.
+        changes: What happened since these were last taken.
+        begun: Each place that was begun; the number says in which order.
+        done: Each place that is final, likewise.
+    """
+
+    def __init__(self) -> None:
+        self.changes: list[Change] = []
+        self.root: list[JsonValue] = []
+        self.begun: dict[Pointer, int] = {}
+        self.done: dict[Pointer, int] = {}
+
+    def take(self) -> tuple[Change, ...]:
+        """Return the changes since the last call."""
+        changes, self.changes = tuple(self.changes), []
+        return changes
+
+    def begin(self, pointer: Pointer, value: JsonValue = None) -> None:
+        """Take note that a place was begun, or that it turns out to hold a container."""
+        self.begun.setdefault(pointer, len(self.begun))
+        self.changes.append(Change(pointer=pointer, state=FieldState.PENDING, value=value))
+
+    def grow(self, pointer: Pointer, added: str) -> None:
+        """Take note of more characters of a text."""
+        self.begun.setdefault(pointer, len(self.begun))
+        self.changes.append(Change(pointer=pointer, state=FieldState.PENDING, added=added))
+
+    def present(self, pointer: Pointer, value: JsonValue) -> None:
+        """Take note that a place is final."""
+        self._mark(pointer)
+        self.changes.append(Change(pointer=pointer, state=FieldState.PRESENT, value=value))
+
+    def whole(self, pointer: Pointer, value: JsonValue) -> None:
+        """Take note that a place is final, and all below it, of which nothing was told before."""
+        self.present(pointer, value)
+        if value and isinstance(value, dict | list):
+            for place, _ in inner_places(pointer, value):
+                self._mark(place)
+
+    def restart(self, value: JsonValue) -> None:
+        """Take back all that was told, and tell the whole document."""
+        self.begun, self.done, self.root = {}, {}, [value]
+        self.changes.append(Change(pointer="", state=FieldState.MISSING))
+        self.whole("", value)
+
+    def state(self, pointer: Pointer) -> FieldState:
+        """Return the state of a place."""
+        if pointer in self.done:
+            return FieldState.PRESENT
+        return FieldState.PENDING if pointer in self.begun else FieldState.MISSING
+
+    def snapshot(self, spine: Spine, text: Text, declared: Collection[Pointer]) -> PartialResult:
+        """Return what is known now.
+
+        Args:
+            spine: The containers without an end.
+            text: The text without an end.
+            declared: Places that are told as MISSING while nothing stands there.
+        """
+        return _Snapshot(_States(self, declared), (self.root, len(self.root)), spine, text)
+
+    def _mark(self, pointer: Pointer) -> None:
+        self.begun.setdefault(pointer, len(self.begun))
+        self.done.setdefault(pointer, len(self.done))
+
+
+def inner_places(pointer: Pointer, value: JsonValue) -> Iterator[tuple[Pointer, JsonValue]]:
+    """Yield every place below a container, each before its own."""
+    waiting = [(pointer, value)]
+    while waiting:
+        here, box = waiting.pop()
+        parts = box.items() if is_object(box) else enumerate(box) if is_array(box) else ()
+        for key, part in parts:
+            place = then(here, key)
+            yield place, part
+            if part and (is_object(part) or is_array(part)):
+                waiting.append((place, part))
+
+
+def then(pointer: Pointer, key: str | int) -> Pointer:
+    """Return the place of a key or position below `pointer`."""
+    if isinstance(key, str) and ("/" in key or "~" in key):
+        return join(pointer, key)
+    return f"{pointer}/{key}"
+
+
+class _States(Mapping[Pointer, FieldState]):
+    """The states of all places at one time."""
+
+    __slots__ = ("_begun", "_count", "_declared", "_done", "_done_count")
+
+    def __init__(self, record: Record, declared: Collection[Pointer]) -> None:
+        self._begun, self._count = record.begun, len(record.begun)
+        self._done, self._done_count = record.done, len(record.done)
+        self._declared: Final = declared
+
+    def __getitem__(self, pointer: Pointer) -> FieldState:
+        if self._begun.get(pointer, self._count) < self._count:
+            is_done = self._done.get(pointer, self._done_count) < self._done_count
+            return FieldState.PRESENT if is_done else FieldState.PENDING
+        if pointer in self._declared:
+            return FieldState.MISSING
+        raise KeyError(pointer)
+
+    def __iter__(self) -> Iterator[Pointer]:
+        yield from islice(self._begun, self._count)
+        yield from self._not_begun()
+
+    def __len__(self) -> int:
+        return self._count + sum(1 for _ in self._not_begun())
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+    def _not_begun(self) -> Iterator[Pointer]:
+        limit = self._count
+        return (place for place in self._declared if self._begun.get(place, limit) >= limit)
+
+
+class _Snapshot(PartialResult):
+    """A partial result whose document is made at the first look at it."""
+
+    __slots__ = ("_root", "_spine", "_text")
+
+    _root: tuple[list[JsonValue], int]
+    _spine: Spine
+    _text: Text
+
+    def __init__(
+        self,
+        states: Mapping[Pointer, FieldState],
+        root: tuple[list[JsonValue], int],
+        spine: Spine,
+        text: Text,
+    ) -> None:
+        # Not the generated one: it would set the document.
+        object.__setattr__(self, "states", states)
+        object.__setattr__(self, "_root", root)
+        object.__setattr__(self, "_spine", spine)
+        object.__setattr__(self, "_text", text)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> JsonValue:
+            if name != "document":
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            made = _document(self._root, self._spine, self._text)
+            object.__setattr__(self, name, made)
+            return made
+
+
+def _document(root: tuple[list[JsonValue], int], spine: Spine, text: Text) -> JsonValue:
+    """Return a document as it was, sharing all that was finished by then."""
+    holder = root[0][: root[1]]
+    innermost: Box = holder
+    for box, size, key in spine:
+        made = _first(box, size)
+        _put(innermost, key, made)
+        innermost = made
+    if text is not None:
+        pieces, count, key = text
+        _put(innermost, key, "".join(islice(pieces, count)))
+    return holder[0] if holder else None
+
+
+def _first(box: Box, size: int) -> Box:
+    """Return a copy of the first parts of a container."""
+    if isinstance(box, list):
+        return box[:size]
+    return dict(islice(box.items(), size))
+
+
+def _put(box: Box, key: str | int, value: JsonValue) -> None:
+    if isinstance(box, dict):
+        box[str(key)] = value
+    elif isinstance(key, int):
+        box[key : key + 1] = [value]
