@@ -286,7 +286,8 @@ class DateIndex:
         starts, ends = {start for start, _ in taken}, {end for _, end in taken}
         for match in _YEAR.finditer(self._text):
             start, end = match.span("year")
-            if start in starts or end in ends:
+            begin, stop = self._legible.span(start, end)
+            if begin in starts or stop in ends:
                 continue
             years.add(int(match["year"]))
             before = _MONTH_OF.search(self._text, max(0, start - 20), start)

@@ -423,3 +423,4 @@ def test_a_range_of_days_across_a_soft_line_end_keeps_its_offsets() -> None:
     index = DateIndex(text)
     assert [text[start:end] for start, end in index.years(2024)] == ["2024"]
     assert [text[start:end] for start, end in index.months(2025, 3)] == ["M\u00e4rz 2025"]
+    assert ask("a\u200bb 5 March 2026", "2026-03-12", "date").codes == ("not_in_source",)
