@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from extractkit import Retry, extract
+from extractkit.confidence import align
+from extractkit.confidence._decoded import decoded
 from extractkit.messages import Capabilities, ModelResponse, StopReason, TokenLogprob
 from extractkit.testing import FakeProvider
 from tests.confidence.making import masked, spelled, token
@@ -114,9 +116,9 @@ def test_however_the_answer_is_cut_into_tokens_each_leaf_counts_those_that_touch
     rows: list[tuple[str, int]], data: st.DataObject
 ) -> None:
     whole = {"items": [{"sku": f"<{sku}>", "n": n} for sku, n in rows]}
-    ascii_only = data.draw(st.booleans())
-    inner = json.dumps(whole["items"], ensure_ascii=ascii_only)
-    text = json.dumps({"items": inner}, ensure_ascii=ascii_only)
+    inside, outside = data.draw(st.booleans()), data.draw(st.booleans())
+    inner = json.dumps(whole["items"], ensure_ascii=inside)
+    text = json.dumps({"items": inner}, ensure_ascii=outside)
     raw = text.encode()
     chance = random.Random(data.draw(st.integers(0, 999)))
     cuts = sorted({0, len(raw), *(chance.randrange(len(raw)) for _ in range(len(raw) // 2))})
@@ -125,8 +127,8 @@ def test_however_the_answer_is_cut_into_tokens_each_leaf_counts_those_that_touch
     assert result.ok
     position = 0
     for index, (sku, _) in enumerate(rows):
-        written = json.dumps(json.dumps(f"<{sku}>", ensure_ascii=ascii_only)[1:-1],
-                             ensure_ascii=ascii_only)[1:-1].encode()  # fmt: skip
+        once = json.dumps(f"<{sku}>", ensure_ascii=inside)[1:-1]
+        written = json.dumps(once, ensure_ascii=outside)[1:-1].encode()
         start = raw.index(b'\\"' + written + b'\\"', position) + 2
         position = start + len(written)
         spans = list(zip(tokens, pairwise(cuts), strict=True))
@@ -143,3 +145,32 @@ def test_a_text_that_is_no_document_is_a_text() -> None:
     tokens = [token('{"items":[],"memo":"', 0), token("[1", -0.3), token('"}', 0)]
     result = scores_of(Basket, tokens)
     assert math.log(result.confidence["/memo"].probability) == pytest.approx(-0.3)
+
+
+def test_escapes_of_the_outer_text_are_characters_of_the_inner_one() -> None:
+    tokens = [
+        token('{"items":"[{\\"sku\\":\\"', 0), token("\\u00", -0.1), token("e9", -0.2),
+        token("\\ud83c", -0.3), token("\\udf31", -0.4), token("\\ud83c\\udf31", -0.5),
+        token('\\",\\"n\\":1}]"}', 0),
+    ]  # fmt: skip
+    result = scores_of(Basket, tokens)
+    assert result.unwrap().items[0].sku == "é🌱🌱"
+    assert math.log(result.confidence["/items/0/sku"].probability) == pytest.approx(-1.5)
+
+
+def test_what_could_have_stood_before_the_text_is_not_in_it() -> None:
+    first = '{"items":"[{\\"kind\\":\\"b'
+    tokens = [
+        token(
+            first, math.log(0.6), {first: math.log(0.6), "{": -2, first[:-1] + "a": math.log(0.2)}
+        ),
+        token('\\",\\"n\\":1,\\"sku\\":\\"A\\"}]"}', 0),
+    ]
+    choice = scores_of(Basket, tokens).confidence["/items/0/kind"]
+    assert choice.kind == "choice"
+    assert choice.alternatives == pytest.approx({'"b"': 0.75, '"a"': 0.25})
+
+
+def test_an_answer_without_a_token_for_the_text_gives_none_of_its_own() -> None:
+    run = align([token('"', 0), token('"', 0)], '""')
+    assert decoded(run, 0, 2) is None
