@@ -26,11 +26,12 @@ from extractkit.grounding.separators import digit_readings, to_ascii
 from extractkit.grounding.words import UNSPACED
 
 __all__ = [
-    "Compound", "before_fractions", "before_letters", "before_powers", "compounds", "compounds_at",
-    "hint_of",
+    "LONGEST_LINK", "Compound", "before_fractions", "before_letters", "before_powers", "compounds",
+    "compounds_at", "hint_of",
 ]  # fmt: skip
 
-_LONGEST: Final = 24
+LONGEST_LINK: Final = 24
+"""Characters between two tokens that may make one number of them."""
 _DIGITS: Final = r"\d+(?:[.,]\d+)*"
 _WORDS: Final = "|".join(sorted(SCALES, key=len, reverse=True))
 _NAMED: Final = rf"[{GAPS}](?:{_WORDS})(?![^\W_])"
@@ -74,7 +75,7 @@ def hint_of(between: str) -> str:
     """Return what may make more of the token before it: "link", "letter", or "" for nothing."""
     if not between or between[0] in "\n,":
         return ""
-    if len(between) <= _LONGEST and _BETWEEN.match(between):
+    if len(between) <= LONGEST_LINK and _BETWEEN.match(between):
         return "link"
     return "letter" if has_letter(between) else ""
 

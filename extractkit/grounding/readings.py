@@ -57,7 +57,7 @@ def _scales(after: After) -> tuple[tuple[int, str, str, int], ...]:
         return whole, (part, f"1/{after.unit}", after.doubt, after.end)
     if after.either:
         letter = f"{after.unit!r} may be a scale or a unit"
-        number = 0, "", letter if after.unit.isupper() else "", after.digits
+        number = 0, "", letter if after.unit.isupper() else after.doubt, after.digits
         return (after.power, "", letter, after.end), number
     if after.unit:
         return (after.power, "", after.doubt, after.end), (0, after.unit, after.doubt, after.end)

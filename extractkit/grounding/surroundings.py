@@ -334,7 +334,8 @@ def _before_letters(text: str, match: re.Match[str], *, currency: bool) -> After
         paid = currency or _CURRENCY_AFTER.match(text, match.end()) is not None
         if paid or run in ("k", "K"):
             return After(end=match.end(), digits=end, power=power, unit=run)
-        return After(end=match.end(), digits=end, power=power, unit=run, either=True)
+        doubt = _IN_NAME if run == "b" else ""
+        return After(end=match.end(), digits=end, power=power, unit=run, either=True, doubt=doubt)
     if run.lower() in _UNITS or not is_letter(run[-1]):
         return After(end=end, digits=end, doubt=_IN_NAME if run in _OF_A_NAME else "")
     is_amount = text[end - 3 : end - 2] in (".", ",") and _TAX.match(run) is not None

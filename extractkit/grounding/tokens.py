@@ -16,6 +16,7 @@ from operator import itemgetter
 from typing import TypeAlias
 
 from extractkit.grounding.compounds import (
+    LONGEST_LINK,
     Compound,
     before_fractions,
     before_letters,
@@ -150,6 +151,9 @@ class Tokens:
             self.open.update(before_powers(betweens, self.numbers["10"]))
         hints: dict[str, list[str]] = {}
         for between in set(betweens):
+            # Most of a long text is neither short nor begins with such a letter.
+            if len(between) > LONGEST_LINK and between[1:2] not in "mbt":
+                continue
             if hint := hint_of(between):
                 hints.setdefault(hint, []).append(between)
         if "letter" in hints:

@@ -129,6 +129,7 @@ def test_a_number_of_several_tokens_is_one(
         ("3\u4e07 5000", (30_000, 35_000, 5000)),
         ("12 1/2 inches", (12,)),
         ("room 48a", (48,)),
+        ("room 48b", (48,)),
         ("FLAT 5B", (5,)),
         ("Coffee x2", (2,)),
         ("14.99SR", (14.99,)),
