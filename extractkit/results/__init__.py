@@ -254,7 +254,8 @@ class PartialResult:
 
     Attributes:
         document: The finished parts, as plain JSON in the shape of the answer; a finished leaf
-            may still have been followed by others.
+            may still have been followed by others. While an answer comes, a PENDING text is in
+            it as far as it came.
         states: State of every leaf and container that was begun, and MISSING for each declared
             field of the outermost object that was not.
     """

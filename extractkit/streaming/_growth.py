@@ -118,13 +118,13 @@ class Growth:
         slot = self._slot
         if slot is None or self._is_beside(slot):
             return
-        if self._waits and (not slot.hold or (slot.hold == "null" and self._kind not in _NOTHING)):
-            self._waits = False
-            self._begin(slot)
         if self._shows and len(self._pieces) > self._told:
             added = "".join(self._pieces[self._told :])
-            self._told = len(self._pieces)
+            self._told, self._waits = len(self._pieces), False
             self.record.grow(slot.pointer, added)
+        elif self._waits and not (slot.hold == "empty" or (slot.hold and self._kind in _NOTHING)):
+            self._waits = False
+            self._begin(slot)
 
     def end(self, document: JsonValue) -> None:
         """Take the whole document, which has the last word."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import random
 from typing import Any
 
 from hypothesis import assume, given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from extractkit.errors import SchemaError
 from extractkit.parsing import parse_json, parse_prefix
-from extractkit.paths import get
+from extractkit.paths import get, is_array, is_object
 from extractkit.results import FieldState
 from extractkit.schema import DIALECTS, compile_schema
 from extractkit.streaming import Growing
@@ -140,3 +141,40 @@ def test_an_answer_to_any_target_ends_as_it_is_taken_back_whole(
     assert set(growing.snapshot().states.values()) <= {PRESENT, MISSING}
     for snapshot, then in snapshots:  # looked at long after the answer went on
         assert same(snapshot.document, json.loads(then))
+
+
+def _changed(value: Any, rng: random.Random) -> Any:
+    """Return an answer that may no longer fit what was asked for."""
+    if rng.random() < 0.15:
+        return rng.choice((None, 1, 2.5, "x", [], {}, [1], {"key": "a", "value": 1}, {"value": 1}))
+    if is_object(value):
+        members = [(key, _changed(part, rng)) for key, part in value.items() if rng.random() > 0.1]
+        rng.shuffle(members)
+        return dict(members) | ({"rest": 1} if rng.random() < 0.1 else {})
+    if is_array(value):
+        return [_changed(part, rng) for part in value] + value[: rng.random() < 0.2]
+    return value
+
+
+@budget(60)
+@given(st.data(), models(), st.sampled_from(sorted(DIALECTS)), cuts, st.randoms())
+def test_an_answer_that_does_not_fit_ends_as_it_is_taken_back_whole_too(
+    data: st.DataObject, target: Any, dialect: str, cuts: list[int], rng: random.Random
+) -> None:
+    document = data.draw(values(target))
+    try:
+        compiled = compile_schema(target, dialect)
+    except SchemaError:
+        assume(False)
+        raise
+    text = json.dumps(_changed(lowered_or_too_deep(compiled, document), rng))
+    parsed = parse_json(text)
+    whole = compiled.take_back(parsed.value, digits=parsed.digits)[0]
+    growing, mirror = Growing(compiled), Mirror()
+    for piece in pieces(text, cuts):
+        mirror.apply(growing.feed(piece))
+        assert same(growing.snapshot().document, mirror.document)
+    mirror.apply(growing.finish())
+    assert same(mirror.document, whole)
+    assert same(growing.snapshot().document, whole)
+    assert set(growing.snapshot().states.values()) <= {PRESENT, MISSING}
