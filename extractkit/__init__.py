@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         aextract,
         averify_enforcement,
         extract,
+        parse_tool_calls,
         verify_enforcement,
     )
     from extractkit.engine import Enforcement
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
         Validity,
     )
     from extractkit.schema import LintFinding, compile_schema, lint
+    from extractkit.tools import Tool, ToolCall, tool
 
 __all__ = [
     "UNKNOWN",
@@ -64,6 +66,8 @@ __all__ = [
     "Span",
     "Status",
     "Strategy",
+    "Tool",
+    "ToolCall",
     "Unknown",
     "Validity",
     "Verbatim",
@@ -72,6 +76,8 @@ __all__ = [
     "compile_schema",
     "extract",
     "lint",
+    "parse_tool_calls",
+    "tool",
     "verify_enforcement",
 ]
 
@@ -79,7 +85,7 @@ __all__ = [
 _HOME = {
     "api": (
         "Cascade", "CascadeResult", "Extractor", "aextract", "averify_enforcement", "extract",
-        "verify_enforcement",
+        "parse_tool_calls", "verify_enforcement",
     ),
     "engine": ("Enforcement",),
     "fields": ("UNKNOWN", "Grounded", "Inferred", "Reasoning", "Unknown", "Verbatim"),
@@ -89,6 +95,7 @@ _HOME = {
         "Grounding", "PartialResult", "Retry", "Span", "Status", "Strategy", "Validity",
     ),
     "schema": ("LintFinding", "compile_schema", "lint"),
+    "tools": ("Tool", "ToolCall", "tool"),
 }
 # fmt: on
 _ROOM_OF = {name: room for room, names in _HOME.items() for name in names}

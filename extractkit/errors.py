@@ -12,6 +12,7 @@
     ├─ DeadlineExceededError              the total time budget ended
     └─ ExtractionError                    only from unwrap() of a result
         └─ RefusedError  TruncatedError  FilteredError  InvalidError  AbstainedError
+           NotConfirmedError
 
 What the model did is a result; what the caller or the network did is an exception. Every
 message says what was found, what was expected and what to do. All of them pickle: the message
@@ -35,6 +36,7 @@ __all__ = [
     "InvalidError",
     "MalformedResponseError",
     "MissingDependencyError",
+    "NotConfirmedError",
     "NotFoundError",
     "PermissionDeniedError",
     "ProviderError",
@@ -269,3 +271,7 @@ class InvalidError(ExtractionError):
 
 class AbstainedError(ExtractionError):
     """There is a value, and no policy of the cascade keeps it."""
+
+
+class NotConfirmedError(ExtractionError):
+    """A dangerous tool was to be carried out, and nobody agreed; `result` is the ToolCall."""

@@ -1,7 +1,7 @@
 """The functions that users call: defaults, who answers, which driver. No other logic.
 
-Neighbours: everything below. A cascade is loaded on first use: most callers ask one model, and need
-no calibration.
+Neighbours: everything below. A cascade and what reads tool calls are loaded on first use: most
+callers ask one model, and need neither.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from extractkit.api._cascade import Cascade
     from extractkit.api._cascade_report import CascadeReport, StageReport
     from extractkit.api._cascaded import CascadeResult, CascadeStage
+    from extractkit.api._tool_calls import parse_tool_calls
 
 __all__ = [
     "Cascade",
@@ -27,6 +28,7 @@ __all__ = [
     "aextract",
     "averify_enforcement",
     "extract",
+    "parse_tool_calls",
     "verify_enforcement",
 ]
 
@@ -36,6 +38,7 @@ _LATER = {
     "CascadeResult": "_cascaded",
     "CascadeStage": "_cascaded",
     "StageReport": "_cascade_report",
+    "parse_tool_calls": "_tool_calls",
 }
 
 

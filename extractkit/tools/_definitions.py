@@ -1,0 +1,156 @@
+"""Definitions of tools in the forms of the APIs that take them.
+
+    openai          Responses                            {"type": "function", "name", ...}
+    openai-chat     Chat Completions                     {"type": "function", "function": {...}}
+    compatible      the same, for servers that speak it
+    anthropic       Messages                             {"name", "input_schema", "strict"}
+    mcp             tools/list of the Model Context Protocol
+
+Neighbours: `schema` compiles, `_tool` has the tools, `_read` takes back what is answered to these.
+Nothing is sent here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
+
+from extractkit.errors import UnsupportedError, UsageError
+from extractkit.paths import JsonObject
+from extractkit.schema import CompiledSchema, compile_request
+
+if TYPE_CHECKING:
+    from extractkit.tools._tool import Tool
+
+__all__ = ["ToolApi", "compiled_tools", "definitions", "name_on_wire", "require_api"]
+
+ToolApi: TypeAlias = Literal["openai", "openai-chat", "anthropic", "compatible", "mcp"]
+"""Whose form a definition has."""
+
+_DIALECTS: Final = {
+    "openai": "openai-strict",
+    "openai-chat": "openai-strict",
+    "compatible": "openai-strict",
+    "anthropic": "anthropic-tool",
+    "mcp": "json-schema",
+}
+_PLAIN: Final = "json-schema"
+_LONGEST: Final = 64
+_NAME: Final = re.compile(rf"[A-Za-z0-9_-]{{1,{_LONGEST}}}")
+_MCP_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+
+
+def definitions(
+    tools: Sequence[Tool[..., Any]], api: ToolApi, *, strict: bool = True
+) -> list[JsonObject]:
+    """Return the definitions of all tools of one request, in order.
+
+    Limits of the API that count over a request are counted over all of them together.
+
+    Args:
+        tools: The tools.
+        api: Whose form they are to have.
+        strict: Whether the API is to hold arguments to the schema. False writes plain JSON Schema,
+            for models without strict tools; say the same to `parse_tool_calls`.
+
+    Raises:
+        UsageError: If two tools have one name in a request.
+        SchemaError: If arguments cannot be expressed for this API, or all are too much together.
+        UnsupportedError: If there is no such API.
+    """
+    compiled = compiled_tools(tools, api, strict=strict)
+    return [
+        _definition(tool, each, api, strict=strict)
+        for tool, each in zip(tools, compiled, strict=True)
+    ]
+
+
+def compiled_tools(
+    tools: Sequence[Tool[..., Any]], api: ToolApi, *, strict: bool = True
+) -> tuple[CompiledSchema, ...]:
+    """Return what the arguments of the tools of one request are compiled to, in order.
+
+    Raises:
+        UsageError: If two tools have one name in a request.
+        SchemaError: If arguments cannot be expressed for this API, or all are too much together.
+        UnsupportedError: If there is no such API.
+    """
+    require_api(api)
+    _require_names(tools, api)
+    return _compiled(tuple(tools), _DIALECTS[api] if strict else _PLAIN)
+
+
+@lru_cache(maxsize=32)
+def _compiled(tools: tuple[Tool[..., Any], ...], dialect: str) -> tuple[CompiledSchema, ...]:
+    return compile_request([(tool.target, dialect) for tool in tools])
+
+
+def require_api(api: object) -> None:
+    """Return if there is such an API.
+
+    Raises:
+        UnsupportedError: If not.
+    """
+    if api not in _DIALECTS:
+        known = ", ".join(get_args(ToolApi))
+        raise UnsupportedError(f"tools are not written for {api!r:.80}; expected one of {known}")
+
+
+def _require_names(tools: Sequence[Tool[..., Any]], api: ToolApi) -> None:
+    seen: dict[str, str] = {}
+    for tool in tools:
+        name = name_on_wire(tool.name, api)
+        if name in seen:
+            raise UsageError(
+                f"two tools are called {name!r} in a request ({seen[name]!r} and {tool.name!r}); "
+                "give one another name: tool(..., name=...)"
+            )
+        seen[name] = tool.name
+
+
+def name_on_wire(name: str, api: ToolApi) -> str:
+    """Return the name of a tool as the API takes it.
+
+    Letters that it does not take become "_"; a name that is too long is cut, and ends in a digest
+    of the whole. What the model answers is read under either name.
+    """
+    if (_MCP_NAME if api == "mcp" else _NAME).fullmatch(name):
+        return name
+    plain = re.sub(r"[^A-Za-z0-9_-]", "_", name)
+    if len(plain) <= _LONGEST:
+        return plain
+    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"{plain[: _LONGEST - len(digest) - 1]}_{digest}"
+
+
+def _definition(
+    tool: Tool[..., Any], compiled: CompiledSchema, api: ToolApi, *, strict: bool
+) -> JsonObject:
+    named: JsonObject = {"name": name_on_wire(tool.name, api)}
+    if tool.description:
+        named["description"] = tool.description
+    if api == "mcp":
+        return _mcp_definition(tool, named)
+    schema = _as_object(compiled.schema)
+    if api == "anthropic":
+        form: JsonObject = {**named, "input_schema": schema}
+        return {**form, "strict": True} if strict else form
+    function: JsonObject = {**named, "parameters": schema, "strict": strict}
+    if api == "openai":
+        return {"type": "function", **function}
+    return {"type": "function", "function": function}
+
+
+def _mcp_definition(tool: Tool[..., Any], named: JsonObject) -> JsonObject:
+    definition = {**named, "inputSchema": tool.schema}
+    if tool.dangerous:
+        definition["annotations"] = {"destructiveHint": True}
+    return definition
+
+
+def _as_object(schema: JsonObject) -> JsonObject:
+    """Return a schema that says at its root what the arguments of every tool are: an object."""
+    return schema if schema.get("type") == "object" else {"type": "object", **schema}
