@@ -236,6 +236,20 @@ class Growth:
             frame.parts[frame.key] = value
             if frame.entries is not None and frame.key == "key":
                 frame.slot = entry_slot(frame.entries, value)
+            if frame.shape.tag == frame.key and len(frame.parts) == 1 and not unsure:
+                self._named(frame, value)
+
+    def _named(self, frame: Frame, value: JsonValue) -> None:
+        """Go on with the alternative that the first member of an object names."""
+        shape = None if self._shapes is None else self._shapes.named(frame.shape, value)
+        if shape is None:
+            return
+        frame.shape = shape
+        self._show_begun(frame)
+        self._turn_to(frame, frame.key)
+        slot, self._slot = self._slot, None
+        if slot is not None and not self._is_beside(slot):
+            self._show(slot, value)
 
     def _took_entry(self, frame: Frame, entry: JsonValue, *, unsure: bool) -> None:
         """Show an entry that could not be shown as it grew."""

@@ -19,7 +19,7 @@ from extractkit.schema.lowerings.maps import Entries, Others
 from extractkit.schema.lowerings.names import Renamed
 from extractkit.schema.lowerings.required import EmptyIsAbsent
 from extractkit.schema.lowerings.tuples import Positions, Shifted
-from extractkit.schema.match import json_types
+from extractkit.schema.match import is_unknown, json_types, tags
 from extractkit.schema.nodes import (
     ArrayNode,
     Node,
@@ -28,6 +28,7 @@ from extractkit.schema.nodes import (
     owners,
     walk_kind,
 )
+from extractkit.schema.plain import json_key, type_of
 from extractkit.schema.ways import InPlace, Way
 
 __all__ = ["AS_IT_IS", "Hold", "Lift", "Route", "Shape", "Shapes"]
@@ -68,6 +69,8 @@ class Shape:
         node: What speaks of its parts; None where all have the user's form.
         ways: How the keys were rewritten, last to first.
         is_user_form: All of it, to the leaves, has the user's form.
+        tag: Of an object that is one of several: the key whose value says which.
+        branches: What it may be one of.
     """
 
     user: _User = "object"
@@ -76,6 +79,8 @@ class Shape:
     node: Node | None = None
     ways: Sequence[Way] = ()
     is_user_form: bool = False
+    tag: str | None = None
+    branches: Sequence[Node] = ()
     _routes: dict[str, Route] = field(default_factory=dict[str, Route])
     _below: dict[str, Node] = field(default_factory=dict[str, Node])
 
@@ -155,6 +160,21 @@ class Shapes:
             self._known[at] = self._made(node, kind)
         return self._known[at]
 
+    def named(self, shape: Shape, value: JsonValue) -> Shape | None:
+        """Return the shape of the alternative that the value of the tag names, if it is known.
+
+        The tag alone decides, whatever keys come: see `match.choose`.
+        """
+        key = json_key(value)
+        for branch in shape.branches:
+            tag = shape.tag or ""
+            if key in tags(branch, self._tree, required=False).get(tag, ()):
+                found = self.of(branch, "object")
+                node = found.below(tag)
+                is_plain = node is None or self.lift_of(node, type_of(value)) is None
+                return found if is_plain and found.user != "unknown" else None
+        return None
+
     def lift_of(self, node: Node, kind: str) -> Lift | None:
         """Return what takes a scalar of this kind back; None where it has the user's form."""
         at = (node, kind)
@@ -171,7 +191,11 @@ class Shapes:
         (only, *others) = near
         is_told = isinstance(only, ObjectNode if kind == "object" else ArrayNode)
         if others or not is_told:
-            return Shape("unknown", self._as_a_whole(node))
+            union = self._tagged(node) if others and kind == "object" else None
+            if union is None:
+                return Shape("unknown", self._as_a_whole(node))
+            lift = self._as_a_whole(node)
+            return Shape("unknown", lift, tag=union.tag, branches=union.branches)
         ways = [way for way in reversed(only.ways) if way.lifts or type(way).key is not Way.key]
         user = _users(kind, ways)
         if user == "unknown":
@@ -195,6 +219,17 @@ class Shapes:
             elif kind in json_types(here, self._tree):
                 found.append(here)
         return found
+
+    def _tagged(self, node: Node) -> UnionNode | None:
+        """Return the union that picks the alternative of an object by a tag, if one does."""
+        here = self._tree.resolve(node)
+        while isinstance(here, UnionNode):
+            near = [part for part in here.branches if "object" in json_types(part, self._tree)]
+            if len(near) != 1:
+                doubtful = any(is_unknown(self._tree.resolve(part)) for part in near)
+                return None if here.tag is None or doubtful else here
+            here = self._tree.resolve(near[0])
+        return None
 
     def _as_a_whole(self, node: Node) -> Lift:
         lift = self._lifter.of(node)
