@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from extractkit.paths import JsonValue, Pointer, is_array, is_object
+from extractkit.paths import JsonObject, JsonValue, Pointer, is_array, is_object
 from extractkit.results import PartialResult
 from extractkit.schema.nodes import Node
+from extractkit.schema.plain import type_of
 from extractkit.streaming._ending import fill
 from extractkit.streaming._frames import Frame, Slot, entry_slot, kind_in, kind_of, routed
 from extractkit.streaming._record import Box, Record, then
@@ -45,7 +46,7 @@ class Growth:
         self._shows = False  # it is a text that is shown as it grows
         self._pieces: list[str] = []
         self._told = 0  # how many of the pieces were told
-        self.unsure = False
+        self.unsure = False  # whether the whole answer has to be looked at in the end
 
     # --- what the reader tells ------------------------------------------------------------------
 
@@ -76,10 +77,7 @@ class Growth:
         """Take the scalar that was begun."""
         slot, self._slot = self._slot, None
         self._waits = self._shows = False
-        if self._node is not None and self._shapes is not None:
-            lift = self._shapes.lift_of(self._node, self._kind)
-            if lift is not None:
-                value = lift(value)
+        value = self._lifted(value, self._kind)
         unsure = not exact and self._respells
         if slot is not None and not self._is_beside(slot):
             if unsure:
@@ -183,6 +181,13 @@ class Growth:
         slot.hold = ""
         return slot
 
+    def _lifted(self, value: JsonValue, kind: str) -> JsonValue:
+        """Return a scalar in the user's form."""
+        if self._node is None or self._shapes is None:
+            return value
+        lift = self._shapes.lift_of(self._node, kind)
+        return value if lift is None else lift(value)
+
     def _has_user_form(self, kind: str) -> bool:
         if self._node is None or self._shapes is None:
             return True
@@ -224,7 +229,7 @@ class Growth:
         """Take a finished part into its container."""
         frame = self._frame
         if frame is None:
-            self.unsure = unsure
+            self.unsure = self.unsure or unsure
             return
         frame.unsure = frame.unsure or unsure
         if isinstance(frame.parts, list):
@@ -237,17 +242,20 @@ class Growth:
             if frame.entries is not None and frame.key == "key":
                 frame.slot = entry_slot(frame.entries, value)
             if frame.shape.tag == frame.key and len(frame.parts) == 1 and not unsure:
-                self._named(frame, value)
+                self._named(frame, frame.parts, value)
 
-    def _named(self, frame: Frame, value: JsonValue) -> None:
+    def _named(self, frame: Frame, parts: JsonObject, value: JsonValue) -> None:
         """Go on with the alternative that the first member of an object names."""
         shape = None if self._shapes is None else self._shapes.named(frame.shape, value)
-        if shape is None:
+        if shape is None or isinstance(value, dict | list):
             return
+        # Of an answer that does not fit its schema, another one may be chosen in the end.
+        self.unsure = self.unsure or frame.shape.is_guess
         frame.shape = shape
         self._show_begun(frame)
         self._turn_to(frame, frame.key)
         slot, self._slot = self._slot, None
+        value = parts[frame.key] = self._lifted(value, type_of(value))
         if slot is not None and not self._is_beside(slot):
             self._show(slot, value)
 

@@ -28,7 +28,7 @@ from extractkit.schema.nodes import (
     owners,
     walk_kind,
 )
-from extractkit.schema.plain import json_key, type_of
+from extractkit.schema.plain import json_key
 from extractkit.schema.ways import InPlace, Way
 
 __all__ = ["AS_IT_IS", "Hold", "Lift", "Route", "Shape", "Shapes"]
@@ -71,6 +71,7 @@ class Shape:
         is_user_form: All of it, to the leaves, has the user's form.
         tag: Of an object that is one of several: the key whose value says which.
         branches: What it may be one of.
+        is_guess: Only of an answer that fits its schema the tag says which.
     """
 
     user: _User = "object"
@@ -81,6 +82,7 @@ class Shape:
     is_user_form: bool = False
     tag: str | None = None
     branches: Sequence[Node] = ()
+    is_guess: bool = False
     _routes: dict[str, Route] = field(default_factory=dict[str, Route])
     _below: dict[str, Node] = field(default_factory=dict[str, Node])
 
@@ -170,9 +172,7 @@ class Shapes:
             tag = shape.tag or ""
             if key in tags(branch, self._tree, required=False).get(tag, ()):
                 found = self.of(branch, "object")
-                node = found.below(tag)
-                is_plain = node is None or self.lift_of(node, type_of(value)) is None
-                return found if is_plain and found.user != "unknown" else None
+                return None if found.user == "unknown" else found
         return None
 
     def lift_of(self, node: Node, kind: str) -> Lift | None:
@@ -191,11 +191,10 @@ class Shapes:
         (only, *others) = near
         is_told = isinstance(only, ObjectNode if kind == "object" else ArrayNode)
         if others or not is_told:
-            union = self._tagged(node) if others and kind == "object" else None
-            if union is None:
-                return Shape("unknown", self._as_a_whole(node))
-            lift = self._as_a_whole(node)
-            return Shape("unknown", lift, tag=union.tag, branches=union.branches)
+            shape = Shape("unknown", self._as_a_whole(node))
+            if others and kind == "object":
+                self._find_tag(node, shape)
+            return shape
         ways = [way for way in reversed(only.ways) if way.lifts or type(way).key is not Way.key]
         user = _users(kind, ways)
         if user == "unknown":
@@ -220,15 +219,32 @@ class Shapes:
                 found.append(here)
         return found
 
-    def _tagged(self, node: Node) -> UnionNode | None:
-        """Return the union that picks the alternative of an object by a tag, if one does."""
+    def _find_tag(self, node: Node, shape: Shape) -> None:
+        """Find the key whose value says which of several objects one is."""
         here = self._tree.resolve(node)
+        near: list[Node] = []
         while isinstance(here, UnionNode):
             near = [part for part in here.branches if "object" in json_types(part, self._tree)]
             if len(near) != 1:
-                doubtful = any(is_unknown(self._tree.resolve(part)) for part in near)
-                return None if here.tag is None or doubtful else here
+                break
             here = self._tree.resolve(near[0])
+        if not isinstance(here, UnionNode):
+            return
+        if any(is_unknown(self._tree.resolve(part)) for part in near):
+            return
+        shape.branches = near
+        shape.tag = here.tag
+        if here.tag is None:
+            shape.tag, shape.is_guess = self._telling(near), True
+
+    def _telling(self, branches: Sequence[Node]) -> str | None:
+        """Return a key whose values are others in each of the branches, if there is one."""
+        known = [tags(branch, self._tree, required=False) for branch in branches]
+        for key in known[0]:
+            values = [each[key] for each in known if key in each]
+            count = sum(map(len, values))
+            if len(values) == len(known) and count == len(frozenset[str]().union(*values)):
+                return key
         return None
 
     def _as_a_whole(self, node: Node) -> Lift:

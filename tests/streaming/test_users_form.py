@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
@@ -253,6 +253,52 @@ def test_alternatives_that_only_the_whole_tells_apart_wait_for_their_end() -> No
     mirror = ends(growing, text[text.index('"k"') + 3 :], page)
     assert not mirror.retracted
     assert growing.at("/part/b/k") == FieldNow(state=PRESENT, value=1)
+
+
+class Sale(BaseModel):
+    kind: Literal["sale"]
+    prices: dict[str, int]
+
+
+class Gift(BaseModel):
+    kind: Literal["gift"]
+    to: str
+
+
+class Deals(BaseModel):
+    all: list[Annotated[Sale | Gift, Field(discriminator="kind")]]
+    last: Annotated[Sale | Gift, Field(discriminator="kind")] | None = None
+
+
+@pytest.mark.parametrize("dialect", ["openai-strict", "anthropic"])
+def test_an_alternative_grows_once_its_tag_has_come(dialect: str) -> None:
+    sale = {"kind": "sale", "prices": {"bolt": 3, "nut": 4}}
+    document = {"all": [sale, {"kind": "gift", "to": "Ida"}], "last": sale}
+    compiled = compile_schema(Deals, dialect)
+    text = json.dumps(compiled.lower(document))
+    growing = Growing(compiled)
+    page = begun(growing, text[: text.index("4")])
+    assert growing.snapshot().document == {"all": [{"kind": "sale", "prices": {"bolt": 3}}]}
+    page = ends(growing, text[text.index("4") :], page)
+    assert page.document == document
+    assert not page.retracted
+
+
+def test_an_alternative_whose_tag_comes_late_waits_for_its_end() -> None:
+    growing = Growing(strict(Deals))
+    text = '{"all": [{"prices": [{"key": "a", "value": 1}], "kind": "sale"'
+    page = begun(growing, text)
+    assert growing.at("/all/0") == FieldNow(state=PENDING)
+    page = ends(growing, '}], "last": null}', page)
+    assert page.document["all"] == [{"kind": "sale", "prices": {"a": 1}}]
+
+
+@pytest.mark.parametrize("tag", ['"loan"', "5", "[]", "{}", "null"])
+def test_a_tag_that_names_nothing_is_no_tag(tag: str) -> None:
+    growing = Growing(strict(Deals))
+    text = f'{{"all": [{{"kind": {tag}, "prices": [{{"key": "a", "value": 1}}]}}], "last": null}}'
+    page = ends(growing, text)
+    assert page.document == strict(Deals).lift(json.loads(text))
 
 
 def test_unknown_is_told_in_the_form_of_the_target() -> None:
