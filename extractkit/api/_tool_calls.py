@@ -58,7 +58,7 @@ def parse_tool_calls(
 
     Raises:
         UsageError: If it is no such thing, or has several answers; if GROUNDED is required and
-            there is no text, or two tools have one name.
+            there is no text; if one of `tools` is none, or two have one name.
         SchemaError: If the arguments of a tool cannot be expressed for this API.
         UnsupportedError: If there is no such API.
         ProviderError: If the response says that the provider failed.

@@ -16,7 +16,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, get_args
 
 from extractkit.errors import UnsupportedError, UsageError
 from extractkit.paths import JsonObject
@@ -25,7 +25,7 @@ from extractkit.schema import CompiledSchema, compile_request
 if TYPE_CHECKING:
     from extractkit.tools._tool import Tool
 
-__all__ = ["ToolApi", "compiled_tools", "definitions", "name_on_wire", "require_api"]
+__all__ = ["ToolApi", "compiled_tools", "definitions", "name_on_wire"]
 
 ToolApi: TypeAlias = Literal["openai", "openai-chat", "anthropic", "compatible", "mcp"]
 """Whose form a definition has."""
@@ -57,7 +57,7 @@ def definitions(
             for models without strict tools; say the same to `parse_tool_calls`.
 
     Raises:
-        UsageError: If two tools have one name in a request.
+        UsageError: If one is no tool, or two have one name in a request.
         SchemaError: If arguments cannot be expressed for this API, or all are too much together.
         UnsupportedError: If there is no such API.
     """
@@ -74,11 +74,12 @@ def compiled_tools(
     """Return what the arguments of the tools of one request are compiled to, in order.
 
     Raises:
-        UsageError: If two tools have one name in a request.
+        UsageError: If one is no tool, or two have one name in a request.
         SchemaError: If arguments cannot be expressed for this API, or all are too much together.
         UnsupportedError: If there is no such API.
     """
-    require_api(api)
+    _require_api(api)
+    _require_tools(tools)
     _require_names(tools, api)
     return _compiled(tuple(tools), _DIALECTS[api] if strict else _PLAIN)
 
@@ -88,7 +89,7 @@ def _compiled(tools: tuple[Tool[..., Any], ...], dialect: str) -> tuple[Compiled
     return compile_request([(tool.target, dialect) for tool in tools])
 
 
-def require_api(api: object) -> None:
+def _require_api(api: object) -> None:
     """Return if there is such an API.
 
     Raises:
@@ -97,6 +98,16 @@ def require_api(api: object) -> None:
     if api not in _DIALECTS:
         known = ", ".join(get_args(ToolApi))
         raise UnsupportedError(f"tools are not written for {api!r:.80}; expected one of {known}")
+
+
+def _require_tools(tools: object) -> None:
+    from extractkit.tools._tool import Tool
+
+    if not isinstance(tools, list | tuple):
+        raise UsageError(f"tools is a {type(tools).__name__}; expected a list of tools")
+    for each in cast("Sequence[object]", tools):
+        if not isinstance(each, Tool):
+            raise UsageError(f"{each!r:.80} is no tool; make one of it: tool(...)")
 
 
 def _require_names(tools: Sequence[Tool[..., Any]], api: ToolApi) -> None:

@@ -94,7 +94,8 @@ def read_calls(
         notes: What there is to say of all calls.
 
     Raises:
-        UsageError: If GROUNDED is required and there is no text, or two tools have one name.
+        UsageError: If GROUNDED is required and there is no text, one of `tools` is none, or two
+            have one name.
         SchemaError: If arguments cannot be expressed for this API.
         UnsupportedError: If there is no such API.
     """

@@ -345,7 +345,7 @@ def _is_object(schema: JsonValue, root: JsonObject, depth: int) -> bool:
 def _closed(schema: JsonObject, *, is_root: bool = False) -> JsonObject:
     """Return a schema in which an object with declared keys takes no others.
 
-    One that declares an empty set of keys is a map, unless it is the root: a tool without arguments.
+    One that declares an empty set of keys is a map; at the root it is a tool without arguments.
     """
     parts: JsonObject = {}
     for word, held in schema.items():
@@ -356,7 +356,8 @@ def _closed(schema: JsonObject, *, is_root: bool = False) -> JsonObject:
         else:
             parts[word] = _closed_part(held) if word == "items" else held
     declared = schema.get("properties")
-    if (is_root or declared) and not _OPEN.intersection(schema):
+    is_declared = bool(declared) or (is_root and declared is not None)
+    if is_declared and not _OPEN.intersection(schema):
         parts["additionalProperties"] = False
     return parts
 

@@ -72,7 +72,7 @@ def test_missing_descriptions_are_told_of_the_tool_and_of_each_argument() -> Non
 
 def test_names_that_say_nothing_or_the_same_are_told() -> None:
     def named(name: str) -> Tool[..., Any]:
-        return Tool.of_schema(name, {"type": "object"}, description="Does it.")
+        return Tool.of_schema(name, {"type": "object", "properties": {}}, description="Does it.")
 
     findings = lint_tools(named("getUsers"), named("user_get"), named("run_query"))
     assert [(found.tool, found.rule) for found in findings] == [

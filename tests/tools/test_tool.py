@@ -10,10 +10,10 @@ import pytest
 from pydantic import BaseModel, Field, RootModel
 
 import extractkit
-from extractkit import Tool, compile_schema, tool
+from extractkit import Tool, compile_schema, parse_tool_calls, tool
 from extractkit.errors import SchemaError, UnsupportedError, UsageError
 from extractkit.tools import ToolApi, definitions
-from tests.tools.things import ARGUMENTS, Ping, Seek, book
+from tests.tools.things import ARGUMENTS, Ping, Seek, book, chat
 
 _APIS: tuple[ToolApi, ...] = ("openai", "openai-chat", "anthropic", "compatible", "mcp")
 
@@ -82,8 +82,6 @@ def test_names_that_a_model_has_for_itself_and_positional_ones_are_parameters_to
     assert list(schema["properties"]) == ["json", "_x", "copy", "copy_", "n"]
     assert schema["required"] == ["json", "_x", "n"]
     assert schema["properties"]["n"]["minimum"] == 2
-    from extractkit import parse_tool_calls
-
     (call,) = parse_tool_calls(
         {"name": "copy", "arguments": {"json": 1, "_x": "a", "copy": True, "n": 3}}, [odd]
     )
@@ -223,6 +221,13 @@ def test_two_tools_of_one_name_in_a_request_are_refused() -> None:
     assert [each["name"] for each in definitions(tools, "mcp")] == ["a.b", "a_b"]
 
 
+def test_what_is_given_for_tools_has_to_be_tools() -> None:
+    with pytest.raises(UsageError, match=r"tool\(\.\.\.\)"):
+        definitions([Seek], "openai")  # type: ignore[list-item]
+    with pytest.raises(UsageError, match="expected a list of tools"):
+        parse_tool_calls(chat(), book)  # type: ignore[arg-type]
+
+
 def test_limits_count_over_all_tools_of_a_request() -> None:
     def wide(name: str) -> Tool[..., Any]:
         places = {f"p{at}": {"type": ["string", "null"]} for at in range(10)}
@@ -286,6 +291,26 @@ def test_objects_with_declared_keys_are_closed_and_maps_stay_open() -> None:
     assert places["either"]["anyOf"][0] == closed
     for name in ("map", "empty", "told", "any"):
         assert places[name] == schema["properties"][name]  # type: ignore[index]
+
+
+def test_a_schema_that_declares_no_keys_takes_any_and_one_that_declares_none_takes_none() -> None:
+    free = Tool.of_schema("free", {"type": "object"})
+    none = Tool.of_schema("none", {"type": "object", "properties": {}})
+    for api in _APIS:
+        wire = compile_schema(free.target, _DIALECTS[api]).lower({"a": 1})
+        (call,) = parse_tool_calls(chat(("free", wire)), [free], api=api)
+        assert call.value == {"a": 1}
+        (closed,) = parse_tool_calls(chat(("none", {"a": 1})), [none], api=api)
+        assert not closed.ok
+
+
+_DIALECTS = {
+    "openai": "openai-strict",
+    "openai-chat": "openai-strict",
+    "compatible": "openai-strict",
+    "anthropic": "anthropic-tool",
+    "mcp": "json-schema",
+}
 
 
 def test_a_tool_without_a_function_says_so_when_it_is_called() -> None:
