@@ -31,6 +31,15 @@ _APART: Final = {code: " " for code in range(128) if not chr(code).isalnum()}
 _AS_ZEROS: Final = dict.fromkeys(range(ord("0"), ord("9") + 1), "0")
 
 
+# What stands beside a number in a line that may make another number of it: a sign or a bracket by
+# itself, before a currency, or at the end of a word.
+_BESIDE: Final = (" -", "- ", " (", "( ", " )", " +", "+ ", " %", " ^")
+
+
+def _has_sign(line: str) -> bool:
+    return any(each in line for each in _BESIDE)
+
+
 class Seen:
     """A value that stands somewhere in the text without a doubt.
 
@@ -93,6 +102,8 @@ class Glance:
         words = self._different_words
         if spelled in words or any(f"{spelled}{stop}" in words for stop in _STOPS):
             return Seen(value, kind, spelled)
+        if isinstance(value, float) and (cents := f"{value:.2f}") in words:
+            return Seen(value, kind, cents)
         return None
 
     def has_as_many(self, seen: Seen, wanted: int) -> bool:
@@ -113,11 +124,9 @@ class Glance:
     @cached_property
     def _words(self) -> list[str]:
         """The words of the lines where a number is what it seems to be."""
-        lines = [
-            line
-            for line in self._text.split("\n")
-            if not ("-" in line or "(" in line or "+" in line or "%" in line or "^" in line)
-        ]
+        lines = self._text.replace("\t", " ").split("\n")
+        if any(each in self._padded for each in _BESIDE):
+            lines = [line for line in lines if not _has_sign(f" {line} ")]
         plain = "\n".join(lines)
         if CHANGED.search(plain):
             plain = "\n".join(line for line in lines if not CHANGED.search(line))
