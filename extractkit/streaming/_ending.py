@@ -24,19 +24,17 @@ def fill(record: Record, document: JsonValue, text: tuple[Pointer, str] | None) 
     if not _agrees(record, document, places, text):
         record.restart(document)
         return
+    shown = {place for box in record.root for place, _ in (("", box), *inner_places("", box))}
     record.root = [document]
-    if not record.begun:
-        record.whole("", document)
-        return
-    begun = record.begun.keys() - record.done.keys()
     for pointer, value in places.items():
-        is_box = isinstance(value, dict | list)
-        is_new = pointer not in record.begun and _above(pointer) in record.begun
-        if is_new or (pointer in begun and not is_box):
+        is_new = pointer not in record.begun and (not pointer or _above(pointer) in shown)
+        if is_new or (
+            pointer in record.begun and pointer not in shown and pointer not in record.done
+        ):
             record.whole(pointer, value)
     # What parts stand in is final when all of them are: the innermost first.
     for pointer in reversed(places):
-        if pointer in begun and pointer not in record.done:
+        if pointer in shown and pointer not in record.done:
             record.whole(pointer, places[pointer])
 
 
@@ -56,17 +54,13 @@ def _agrees(
 
 
 def _grows_into(shown: JsonValue, whole: JsonValue) -> bool:
-    """Whether `whole` is `shown` with more in it."""
+    """Whether `whole` is `shown` with more in it; it has all places that `shown` has."""
     waiting = [(shown, whole)]
     while waiting:
         one, other = waiting.pop()
         if is_object(one) and is_object(other):
-            if any(key not in other for key in one):
-                return False
             waiting.extend([(part, other[key]) for key, part in one.items()])
         elif is_array(one) and is_array(other):
-            if len(one) > len(other):
-                return False
             waiting.extend(zip(one, other, strict=False))
         elif type(one) is not type(other) or one != other:
             return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -261,3 +262,29 @@ def test_snapshots_share_what_was_finished() -> None:
     one = growing.snapshot()
     growing.feed("3}")
     assert one.document["a"] is growing.snapshot().document["a"]
+
+
+def test_what_has_not_come_has_no_value() -> None:
+    growing = Growing()
+    growing.feed('{"a": 1')
+    assert growing.at("/b") == FieldNow(state=MISSING)
+
+
+def test_a_number_that_the_interpreter_does_not_read_ends_the_reading() -> None:
+    before = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(640)
+    try:
+        growing = Growing()
+        growing.feed(f"[1, {'7' * 1000}, 2]")
+        growing.finish()
+    finally:
+        sys.set_int_max_str_digits(before)
+    assert growing.snapshot().document == [1]
+
+
+def test_an_exponent_beyond_all_bounds_is_read_as_parse_json_reads_it() -> None:
+    text = "[0e99999999999999999999]"
+    growing = Growing()
+    growing.feed(text)
+    growing.finish()
+    assert growing.snapshot().document == parse_json(text).value == [0.0]

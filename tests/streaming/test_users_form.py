@@ -13,7 +13,9 @@ from extractkit.fields import Unknown
 from extractkit.paths import JsonValue
 from extractkit.results import FieldState
 from extractkit.schema import CompiledSchema, compile_schema
+from extractkit.schema.nodes import Node
 from extractkit.streaming import Change, FieldNow, Growing
+from extractkit.streaming._shapes import Shapes
 from tests.streaming.mirror import Mirror
 
 PRESENT, PENDING, MISSING = FieldState.PRESENT, FieldState.PENDING, FieldState.MISSING
@@ -383,3 +385,50 @@ def test_changes_name_the_users_places_only() -> None:
         "/spot/0", "/spot/1", "/spot/2", "/note", "/more",
     }  # fmt: skip
     assert growing.snapshot().document == document
+
+
+def test_two_elements_where_one_stands_for_a_key_take_it_back() -> None:
+    fields: dict[str, Any] = {f"f{i}": {"type": ["string", "null"]} for i in range(30)}
+    target = {"type": "object", "properties": fields, "additionalProperties": False}
+    compiled = compile_schema(target, "anthropic")
+    text = json.dumps(compiled.lower({f"f{i}": "abc" for i in range(30)}))
+    text = text.replace('"f29": ["abc"]', '"f29": ["abc", "def"]')
+    growing = Growing(compiled)
+    page = ends(growing, text)
+    assert page.retracted
+    assert page.document == compiled.lift(json.loads(text))
+
+
+class Long(BaseModel):
+    kind: Literal["long"]
+    parts: dict[str, int]
+
+
+class Short(BaseModel):
+    kind: Literal["short"]
+    parts: dict[str, int]
+
+
+class Rows(BaseModel):
+    all: list[Annotated[Long | Short, Field(discriminator="kind")]]
+
+
+def test_what_is_too_deep_to_be_taken_back_here_waits_for_the_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def too_deep(value: JsonValue) -> JsonValue:
+        raise RecursionError
+
+    def take_back(shapes: Shapes, node: Node) -> Any:
+        return too_deep
+
+    compiled = strict(Rows)
+    growing = Growing(compiled)
+    monkeypatch.setattr(Shapes, "_as_a_whole", take_back)
+    text = '{"all": [{"parts": [{"key": "a", "value": 1}], "kind": "long"}]}'
+    page = begun(growing, text)
+    assert growing.state("/all/0") is growing.state("/all") is growing.state("") is PENDING
+    page = ends(growing, "", page)
+    assert page.document == compiled.lift(json.loads(text))
+    assert page.document == {"all": [{"parts": {"a": 1}, "kind": "long"}]}
+    assert not page.retracted
