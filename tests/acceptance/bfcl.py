@@ -165,8 +165,8 @@ def _wrong_types(tool: Tool[..., Any], sent: dict[str, Any]) -> Iterator[dict[st
             yield {**sent, key: 12345 if is_text else "no such value"}
 
 
-def _try(sample: _Sample, api: ToolApi) -> Iterator[str]:
-    """Yield what is wrong with one sample on one API."""
+def _try(sample: _Sample, api: ToolApi, counts: Counter[str]) -> Iterator[str]:
+    """Yield what is wrong with one sample on one API; count what was tried."""
     import jsonschema_rs
 
     compiled = compile_schema(sample.tool.target, _DIALECTS[api])
@@ -184,10 +184,12 @@ def _try(sample: _Sample, api: ToolApi) -> Iterator[str]:
     call = _called(sample, api, called, sent)
     if not call.ok or call.value != sample.arguments or call.name != sample.tool.name:
         yield f"not taken: {[str(item.message) for item in call.findings]}"
+    counts["unknown arguments"] += 1
     unknown = _called(sample, api, called, {**sent, "no_such_argument": 1})
     if unknown.ok or not unknown.findings:
         yield "an unknown argument was not caught"
     for wrong in _wrong_types(sample.tool, sent):
+        counts["wrong types"] += 1
         if _called(sample, api, called, wrong).ok:
             yield f"a wrong type was not caught: {wrong}"
 
@@ -227,7 +229,7 @@ def main() -> int:
                     continue
                 counts["samples"] += 1
                 for api in ("openai", "anthropic", "mcp"):
-                    wrong += [f"{sample.id} {api}: {said}" for said in _try(sample, api)]
+                    wrong += [f"{sample.id} {api}: {said}" for said in _try(sample, api, counts)]
     for line in wrong[:show]:
         print(line)
     for id in sorted(misfits.keys() ^ _WRONG_LABELS.keys()):
