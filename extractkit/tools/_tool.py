@@ -6,21 +6,22 @@ what it asks for, `_running` carries that out. A tool is described here; no mode
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, Generic, ParamSpec, TypeVar, cast, overload
+from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
 from pydantic import BaseModel
 
-from extractkit.errors import SchemaError, UsageError
-from extractkit.paths import JsonObject, JsonValue, is_array, is_object
+from extractkit.errors import UsageError
+from extractkit.paths import JsonObject, JsonValue, is_object
 from extractkit.schema import CompiledSchema, compile_schema
 from extractkit.tools._call import ToolCall
 from extractkit.tools._definitions import ToolApi, definitions
 from extractkit.tools._docstring import read_docstring
 from extractkit.tools._parameters import Parameters, parameters_of
 from extractkit.tools._running import arun, run
+from extractkit.tools._shapes import closed, require_object
 
 __all__ = ["Tool", "tool"]
 
@@ -57,7 +58,7 @@ class Tool(Generic[P, R]):
     def __post_init__(self) -> None:
         if not isinstance(cast("object", self.name), str) or not self.name.strip():
             raise UsageError(f"a tool is called {self.name!r:.80}; expected a name")
-        _require_object(self.name, self.schema)
+        require_object(self.name, self.schema)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Return what the function gives; nothing is checked.
@@ -101,7 +102,7 @@ class Tool(Generic[P, R]):
         return Tool(
             name=name,
             description=description,
-            target=_closed(schema, is_root=True),
+            target=closed(schema),
             function=function,
             dangerous=dangerous,
             schema=schema,
@@ -310,66 +311,3 @@ def _docstring(function: Callable[..., Any]) -> str | None:
 def _plain(target: Any) -> JsonObject:
     schema = compile_schema(target).schema
     return schema if schema.get("type") == "object" else {"type": "object", **schema}
-
-
-_OBJECTS: Final = ("anyOf", "oneOf")
-
-
-def _require_object(name: str, schema: JsonObject) -> None:
-    """Return if only objects fit a schema, as far as its outermost words say.
-
-    Raises:
-        SchemaError: If something else fits.
-    """
-    if not _is_object(schema, schema, 0):
-        raise SchemaError(
-            f"tool {name!r}: its arguments are no JSON object; put what it takes into a field of a "
-            "model, or a parameter of a function",
-            pointer="",
-        )
-
-
-def _is_object(schema: JsonValue, root: JsonObject, depth: int) -> bool:
-    if not is_object(schema) or depth > 8:
-        return False
-    reference = schema.get("$ref")
-    if isinstance(reference, str):
-        definitions: Mapping[str, JsonValue] = root.get("$defs") or root.get("definitions") or {}
-        return _is_object(definitions.get(reference.rpartition("/")[2]), root, depth + 1)
-    for word in _OBJECTS:
-        if is_array(schema.get(word)):
-            return all(_is_object(part, root, depth + 1) for part in schema[word])
-    return schema.get("type") == "object" or ("type" not in schema and "properties" in schema)
-
-
-def _closed(schema: JsonObject, *, is_root: bool = False) -> JsonObject:
-    """Return a schema in which an object with declared keys takes no others.
-
-    One that declares an empty set of keys is a map; at the root it is a tool without arguments.
-    """
-    parts: JsonObject = {}
-    for word, held in schema.items():
-        if word in ("properties", "$defs", "definitions") and is_object(held):
-            parts[word] = {key: _closed_part(part) for key, part in held.items()}
-        elif word in (*_OBJECTS, "prefixItems") and is_array(held):
-            parts[word] = [_closed_part(part) for part in held]
-        else:
-            parts[word] = _closed_part(held) if word == "items" else held
-    declared = schema.get("properties")
-    is_declared = bool(declared) or (is_root and declared is not None)
-    if is_declared and not _OPEN.intersection(schema):
-        parts["additionalProperties"] = False
-    return parts
-
-
-_OPEN: Final = frozenset(
-    {
-        "$ref", "additionalProperties", "allOf", "anyOf", "dependentSchemas", "if", "oneOf",
-        "patternProperties", "unevaluatedProperties",
-    }
-)  # fmt: skip
-"""Words beside which other keys may be declared elsewhere."""
-
-
-def _closed_part(part: JsonValue) -> JsonValue:
-    return _closed(part) if is_object(part) else part

@@ -293,6 +293,30 @@ def test_objects_with_declared_keys_are_closed_and_maps_stay_open() -> None:
         assert places[name] == schema["properties"][name]  # type: ignore[index]
 
 
+def test_what_is_only_a_part_of_an_object_is_not_closed() -> None:
+    one: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    two: dict[str, Any] = {"type": "object", "properties": {"b": {"type": "integer"}}}
+    both = {"allOf": [{"$ref": "#/$defs/One"}, {"$ref": "#/$defs/Two"}]}
+    schema = {
+        "type": "object",
+        "$defs": {"One": one, "Two": two},
+        "properties": {"both": both, "either": {**one, "anyOf": [two, {}]}},
+    }
+    made = Tool.of_schema("x", schema)
+    arguments = {"both": {"a": 1, "b": 2}, "either": {"a": 1, "b": 2}}
+    (call,) = parse_tool_calls({"name": "x", "arguments": arguments}, [made])
+    assert call.value == arguments
+    extended = {
+        "type": "object",
+        "$defs": {"One": one},
+        "properties": {"x": {"$ref": "#/$defs/One", **two}},
+    }
+    (call,) = parse_tool_calls(
+        {"name": "x", "arguments": {"x": {"a": 1, "b": 2}}}, [Tool.of_schema("x", extended)]
+    )
+    assert call.ok
+
+
 def test_a_schema_that_declares_no_keys_takes_any_and_one_that_declares_none_takes_none() -> None:
     free = Tool.of_schema("free", {"type": "object"})
     none = Tool.of_schema("none", {"type": "object", "properties": {}})
