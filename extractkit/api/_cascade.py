@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, Literal, Self, TypeAlias, TypeVar
 
 from extractkit.api._cascaded import CascadeResult, CascadeStage
 from extractkit.api._extractor import Extractor
-from extractkit.calibration import AbstentionPolicy, Calibration, FieldCalibration
+from extractkit.calibration import AbstentionPolicy, Calibration, ChoiceScaling, FieldCalibration
 from extractkit.errors import (
     ExtractkitError,
     MissingDependencyError,
@@ -28,7 +28,7 @@ __all__ = ["Cascade"]
 
 T = TypeVar("T")
 
-_Map: TypeAlias = Calibration | FieldCalibration
+_Map: TypeAlias = Calibration | FieldCalibration | ChoiceScaling
 _Outcome: TypeAlias = ExtractionResult[T] | ExtractkitError
 _Flow: TypeAlias = Generator[Extractor[T], _Outcome[T], CascadeResult[T]]
 

@@ -6,16 +6,14 @@ of what is abstained on is the business of whoever asks.
 
 from __future__ import annotations
 
-import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
-from extractkit.calibration._deciding import calibrated, deciding
-from extractkit.calibration._fields import FieldCalibration
+from extractkit.calibration._deciding import Map, calibrated, deciding
 from extractkit.calibration._figures import wilson_interval
-from extractkit.calibration._maps import Calibration
-from extractkit.calibration._pairs import Pairs, checked_pairs, require_share
+from extractkit.calibration._pairs import checked_pairs, is_share, require_share
 from extractkit.calibration._record import (
     counts_of,
     numbers_of,
@@ -25,6 +23,7 @@ from extractkit.calibration._record import (
     texts_of,
     write_record,
 )
+from extractkit.calibration._seen import digest_of, overlap, seen_in
 from extractkit.calibration._thresholds import ThresholdTest, apart, claimed
 from extractkit.errors import UsageError
 from extractkit.paths import Pointer
@@ -63,6 +62,8 @@ class Outcome:
         coverage: Their share.
         accuracy: The share of the kept that is right; None where none is kept.
         interval: Wilson interval of `accuracy` at 95 %; None where none is kept.
+        seen: How many of the pairs are equal to one that the threshold was chosen on, as far as
+            that is known: a few can be by chance, where confidences are round.
     """
 
     count: int
@@ -70,6 +71,7 @@ class Outcome:
     coverage: float
     accuracy: float | None
     interval: tuple[float, float] | None
+    seen: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +91,7 @@ class AbstentionPolicy:
         right: How many of these are right.
         reason: Why there is no threshold.
         digest: Of the pairs, so that they are not reported on.
+        seen: Marks of single pairs, so that a part of them is not.
     """
 
     kind: ClassVar[str] = "abstention"
@@ -103,6 +106,7 @@ class AbstentionPolicy:
     right: int = 0
     reason: str = ""
     digest: str = field(default="", repr=False)
+    seen: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         require_share("target_accuracy", self.target_accuracy)
@@ -116,7 +120,9 @@ class AbstentionPolicy:
             kept=self.kept,
             right=self.right,
         )
-        texts_of("AbstentionPolicy", reason=self.reason, digest=self.digest)
+        texts_of("AbstentionPolicy", reason=self.reason, digest=self.digest, seen=self.seen)
+        if not _SEEN.fullmatch(self.seen):
+            raise UsageError(f"AbstentionPolicy(seen={self.seen!r:.60}): not what `fit` gave")
         pointers_of("AbstentionPolicy", "fields", self.fields)
 
     @classmethod
@@ -168,11 +174,20 @@ class AbstentionPolicy:
             kept=kept,
             right=right,
             reason="" if threshold is not None else test.why_not(),
-            digest=_digest(pairs),
+            digest=digest_of(pairs),
+            seen=seen_in(pairs),
         )
 
     def keeps(self, confidence: float | None) -> bool:
-        """Whether an answer of this confidence is kept; without one it never is."""
+        """Whether an answer of this confidence is kept; without one it never is.
+
+        Raises:
+            UsageError: If `confidence` is no number in [0, 1], and not None.
+        """
+        if confidence is not None and not is_share(confidence):
+            raise UsageError(
+                f"keeps({confidence!r:.60}): expected a probability from 0 to 1, or None"
+            )
         return (
             self.threshold is not None and confidence is not None and confidence >= self.threshold
         )
@@ -181,17 +196,22 @@ class AbstentionPolicy:
         self,
         result: ExtractionResult[Any],
         *,
-        calibration: Calibration | FieldCalibration | None = None,
+        calibration: Map | None = None,
     ) -> Decision:
         """Return what of a result is kept.
 
         Where a field that decides has no leaf, because what holds it is null, absent or an empty
-        list, that decides in its place.
+        list, that decides in its place. Of a confidence with bounds the low end is compared. Of
+        several answers their agreement on the length of a list decides, too, and that on keys
+        that are left out.
 
         Args:
             result: A result with confidences.
             calibration: What the confidences go through first, if the policy was fitted on
                 calibrated ones.
+
+        Raises:
+            UsageError: If `result` is none, or `calibration` is no map.
         """
         kept: list[Pointer] = []
         abstained: dict[Pointer, str] = {}
@@ -209,17 +229,21 @@ class AbstentionPolicy:
         self,
         pointer: Pointer,
         confidence: Confidence | None,
-        calibration: Calibration | FieldCalibration | None,
+        calibration: Map | None,
     ) -> str:
         if confidence is None:
             return "this result has no such leaf"
-        probability = calibrated(pointer, confidence, calibration)
+        probability, reason = calibrated(pointer, confidence, calibration)
         if probability is None:
-            return f"no confidence: {confidence.reason}"
+            return f"no confidence: {reason or 'nothing says why'}"
         if self.keeps(probability):
             return ""
-        limit = self.reason if self.threshold is None else f"below {self.threshold:.4g}"
-        return f"{probability:.4g}: {limit}"
+        if self.threshold is None:
+            limit = self.reason or "the policy has no threshold, and keeps nothing"
+        else:
+            limit = f"below {self.threshold:.4g}"
+        is_low = confidence.low is not None and confidence.low != confidence.probability
+        return f"{probability:.4g}{' (the low end)' if is_low else ''}: {limit}"
 
     def _why(
         self,
@@ -239,14 +263,18 @@ class AbstentionPolicy:
         """Return what the policy does to pairs that it was not fitted on.
 
         Raises:
-            UsageError: If there are no pairs, or they are those that it was fitted on: on these it
-                looks better than it is.
+            UsageError: If there are no pairs, or they are those that it was fitted on, or so many
+                of them are equal to one of those as chance does not explain: on these it looks
+                better than it is.
         """
         pairs = checked_pairs(confidences, correct)
-        if self.digest and _digest(pairs) == self.digest:
+        if self.digest and digest_of(pairs) == self.digest:
+            raise UsageError(f"these are the pairs {_REPORT}")
+        found = overlap(self.seen, self.count, pairs)
+        if found.is_clear:
             raise UsageError(
-                "these are the pairs that the threshold was chosen on; report on others, or on "
-                "`kept` and `right` with the target and its level"
+                f"{found.same} of {found.compared} pairs that can be compared are equal to pairs "
+                f"{_REPORT}"
             )
         outcomes = [outcome for value, outcome in pairs if self.keeps(value)]
         right = sum(outcomes)
@@ -256,6 +284,7 @@ class AbstentionPolicy:
             coverage=len(outcomes) / len(pairs),
             accuracy=right / len(outcomes) if outcomes else None,
             interval=wilson_interval(right, len(outcomes)) if outcomes else None,
+            seen=found.same,
         )
 
     def to_json(self) -> str:
@@ -269,7 +298,7 @@ class AbstentionPolicy:
         Raises:
             UsageError: If it did not write this text.
         """
-        record = read_record(text, cls.kind, *_FIELDS)
+        record = {"seen": "", **read_record(text, cls.kind, *_FIELDS[:-1])}
         values: dict[str, Any] = {name: record[name] for name in _FIELDS}
         values["fields"] = sequence_of(cls.kind, "fields", record["fields"])
         return cls(**values)
@@ -277,15 +306,16 @@ class AbstentionPolicy:
 
 _FIELDS: Final = (
     "threshold", "target_accuracy", "confidence_level", "fields", "count", "tested", "kept",
-    "right", "reason", "digest",
+    "right", "reason", "digest", "seen",
 )  # fmt: skip
+_SEEN: Final = re.compile(r"([0-9]{1,12}:([0-9a-f]{8})*\+?)?")
+_REPORT: Final = (
+    "that the threshold was chosen on; report on others, or on `kept` and `right` with the target "
+    "and its level"
+)
 
 
 def _names(fields: Sequence[str]) -> tuple[str, ...]:
     if isinstance(fields, str):
         raise UsageError(f"fields={fields!r:.60}: expected a list of fields, such as [{fields!r}]")
     return tuple(fields)
-
-
-def _digest(pairs: Pairs) -> str:
-    return hashlib.sha256(repr(sorted(pairs)).encode()).hexdigest()[:16]

@@ -10,10 +10,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final, cast
 
 from extractkit.calibration._maps import LEAST_TEMPERATURE, temperature_of
+from extractkit.calibration._pairs import sigmoid
 from extractkit.calibration._record import counts_of, numbers_of, read_record, write_record
 from extractkit.errors import UsageError
 from extractkit.results import Confidence
@@ -56,9 +58,10 @@ class ChoiceScaling:
                 value) of held-out answers. Leave out those of which an alternative is not known.
 
         Raises:
-            UsageError: If there are no answers, or the right one is not among the alternatives.
+            UsageError: If there are no answers, one is no such pair, or the right one is not among
+                the alternatives.
         """
-        places = [_logarithms(place, *answer) for place, answer in enumerate(answers)]
+        places = [_logarithms(place, answer) for place, answer in enumerate(answers)]
         if not places:
             raise UsageError("found no answers; expected at least 1")
 
@@ -72,12 +75,24 @@ class ChoiceScaling:
         """Return a choice with the probabilities that come out; anything else is unavailable.
 
         Give a policy the results in which this stands instead: nothing of a text, and nothing of a
-        choice with a hidden alternative, can be scaled so.
+        choice with a hidden alternative, can be scaled so. Where the confidence has bounds, so has
+        what comes out: the least and the most that the chosen one can have then, over the
+        alternatives that are named.
+
+        Raises:
+            UsageError: If it is no Confidence.
         """
+        given: Any = confidence
+        if not isinstance(given, Confidence):
+            raise UsageError(
+                f"found {given!r:.60}; expected a Confidence with all its alternatives, such "
+                "as result.confidence['/tone']: a number alone is for TemperatureScaling"
+            )
         alternatives = confidence.alternatives
         chosen = [label for label, mass in alternatives.items() if mass == confidence.probability]
         is_whole = abs(math.fsum(alternatives.values()) - 1.0) < 1e-6
-        if confidence.kind != "choice" or not chosen or not is_whole:
+        is_choice = confidence.kind == "choice" and chosen and is_whole
+        if not is_choice or (len(alternatives) == 1 and _is_open(confidence)):
             return Confidence(kind="unavailable", reason=_NOT_A_CHOICE)
         values = [math.log(max(mass, _EDGE)) / self.temperature for mass in alternatives.values()]
         most = max(values)
@@ -85,9 +100,31 @@ class ChoiceScaling:
         whole = math.fsum(shares)
         scaled = {label: share / whole for label, share in zip(alternatives, shares, strict=True)}
         own = scaled[chosen[0]]
+        low, high = self._bounds(confidence, own)
         return dataclasses.replace(
-            confidence, probability=own, low=own, high=own, alternatives=scaled
+            confidence, probability=own, low=low, high=high, alternatives=scaled
         )
+
+    def _bounds(self, confidence: Confidence, own: float) -> tuple[float, float]:
+        """Return the least and the most that the chosen one can have, scaled.
+
+        The others share what it leaves; above a temperature of 1 they have most of it where they
+        share it alike, below that where one of them has it all.
+        """
+        if not _is_open(confidence):
+            return own, own
+        others = len(confidence.alternatives) - 1
+        low = confidence.probability if confidence.low is None else confidence.low
+        high = confidence.probability if confidence.high is None else confidence.high
+        low_ends = [self._scaled(low or 0.0, count) for count in (1, others)]
+        high_ends = [self._scaled(high or 0.0, count) for count in (1, others)]
+        return min(own, *low_ends), max(own, *high_ends)
+
+    def _scaled(self, share: float, others: int) -> float:
+        """Return what a share becomes where so many others share the rest alike."""
+        own = math.log(max(share, _EDGE)) / self.temperature
+        other = math.log(max((1.0 - share) / others, _EDGE)) / self.temperature
+        return sigmoid(own - other - math.log(others))
 
     def to_json(self) -> str:
         """Return the map as JSON."""
@@ -104,10 +141,15 @@ class ChoiceScaling:
         return cls(temperature=record["temperature"], count=record["count"])
 
 
-def _logarithms(
-    place: int, alternatives: Mapping[str, float], right: str
-) -> tuple[list[float], float]:
+def _is_open(confidence: Confidence) -> bool:
+    """Whether its bounds leave room for another number."""
+    ends = (confidence.low, confidence.high)
+    return any(end is not None and end != confidence.probability for end in ends)
+
+
+def _logarithms(place: int, answer: object) -> tuple[list[float], float]:
     """Return the log-probabilities of all alternatives, and that of the right one."""
+    alternatives, right = _read(place, answer)
     if right not in alternatives:
         raise UsageError(
             f"answers[{place}]: the right one is {right!r:.60}, and the alternatives are "
@@ -118,6 +160,19 @@ def _logarithms(
     return [math.log(max(mass, _EDGE)) for mass in alternatives.values()], math.log(
         max(alternatives[right], _EDGE)
     )
+
+
+def _read(place: int, answer: Any) -> tuple[Mapping[str, float], str]:
+    alternatives: Any = None
+    right: Any = None
+    with suppress(TypeError, ValueError):
+        alternatives, right = answer
+    if not isinstance(alternatives, Mapping) or not isinstance(right, str):
+        raise UsageError(
+            f"answers[{place}] is {answer!r:.60}; expected (`confidence.alternatives`, the right "
+            "one of them as JSON text)"
+        )
+    return cast("Mapping[str, float]", alternatives), right
 
 
 def _mean(values: list[float], sharpness: float) -> float:

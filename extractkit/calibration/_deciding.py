@@ -6,14 +6,19 @@ Neighbours: `_abstention` compares, `_fields` has maps by field.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
+from extractkit.calibration._choices import ChoiceScaling
 from extractkit.calibration._fields import FieldCalibration, field_of
 from extractkit.calibration._maps import Calibration
+from extractkit.errors import UsageError
 from extractkit.paths import Pointer
 from extractkit.results import Confidence, ExtractionResult
 
-__all__ = ["calibrated", "deciding", "least_confidence"]
+__all__ = ["Map", "calibrated", "deciding", "least_confidence"]
+
+Map: TypeAlias = Calibration | FieldCalibration | ChoiceScaling
+"""What confidences can go through before they are compared."""
 
 _NO_CHOICE: Final = ("nothing was to choose", "forced")
 """How the reasons begin of leaves without a number that are none of the model's answers."""
@@ -23,20 +28,23 @@ def least_confidence(
     result: ExtractionResult[Any],
     *,
     fields: Sequence[str] = (),
-    calibration: Calibration | FieldCalibration | None = None,
+    calibration: Map | None = None,
 ) -> float | None:
     """Return the least confidence of the leaves that decide: what keeps or stops a whole result.
 
     None where there is no value, no leaf decides, or one of them has no number: no policy keeps
-    such a result, and it is no pair to fit one on.
+    such a result, and it is no pair to fit one on. Of a confidence with bounds the low end counts.
 
     Args:
         result: A result with confidences.
         fields: As of the policy.
         calibration: What confidences go through first.
+
+    Raises:
+        UsageError: If `result` is none, or `calibration` is no map.
     """
     numbers = [
-        None if found is None else calibrated(pointer, found, calibration)
+        None if found is None else calibrated(pointer, found, calibration)[0]
         for pointer, found in deciding(result, fields).items()
     ]
     known = [number for number in numbers if number is not None]
@@ -46,7 +54,14 @@ def least_confidence(
 def deciding(
     result: ExtractionResult[Any], fields: Sequence[str]
 ) -> Mapping[Pointer, Confidence | None]:
-    """Return the leaves that decide; None for a field that stands nowhere."""
+    """Return the leaves that decide; None for a field that stands nowhere.
+
+    Raises:
+        UsageError: If `result` is no result.
+    """
+    given: Any = result
+    if not isinstance(given, ExtractionResult):
+        raise UsageError(f"found {given!r:.60}; expected a result of an extraction")
     if not fields:
         return {at: found for at, found in _leaves(result).items() if _is_answer(found)}
     leaves: dict[Pointer, Confidence | None] = {}
@@ -61,17 +76,33 @@ def deciding(
 
 
 def calibrated(
-    pointer: Pointer,
-    confidence: Confidence,
-    calibration: Calibration | FieldCalibration | None,
-) -> float | None:
-    """Return the probability that a policy sees; None where there is none."""
-    probability = confidence.probability
-    if probability is None or calibration is None:
-        return probability
+    pointer: Pointer, confidence: Confidence, calibration: Map | None
+) -> tuple[float | None, str]:
+    """Return the number that a policy compares, or None and why there is none.
+
+    The low end, where a confidence has bounds: what is not known is no reason to keep anything.
+
+    Raises:
+        UsageError: If `calibration` is no map.
+    """
+    if isinstance(calibration, ChoiceScaling):
+        if confidence.probability is not None:
+            confidence = calibration.apply(confidence)
+        return _low_end(confidence), confidence.reason
+    number = _low_end(confidence)
+    if number is None or calibration is None:
+        return number, confidence.reason
     if isinstance(calibration, FieldCalibration):
-        return calibration.apply(pointer, probability)
-    return calibration.apply(probability)
+        return calibration.apply(pointer, number), ""
+    if not hasattr(calibration, "apply"):
+        raise UsageError(
+            f"calibration={calibration!r:.60}: expected a map such as TemperatureScaling"
+        )
+    return calibration.apply(number), ""
+
+
+def _low_end(confidence: Confidence) -> float | None:
+    return confidence.probability if confidence.low is None else confidence.low
 
 
 def _is_answer(confidence: Confidence) -> bool:

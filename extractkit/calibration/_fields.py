@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar, Final
 
+from extractkit.calibration._choices import ChoiceScaling
 from extractkit.calibration._isotonic import IsotonicCalibration
 from extractkit.calibration._maps import Calibration, PlattScaling, TemperatureScaling
 from extractkit.calibration._pairs import Pairs, checked_pairs
@@ -51,6 +53,10 @@ class FieldCalibration:
     pooled: Calibration
     fields: Mapping[str, Calibration] = field(default_factory=dict[str, Calibration])
 
+    def __post_init__(self) -> None:
+        for found in (self.pooled, *self.fields.values()):
+            _require_map(type(found))
+
     @classmethod
     def fit(
         cls,
@@ -69,8 +75,10 @@ class FieldCalibration:
             least: Fields with fewer pairs are left to the pooled map, at least 1.
 
         Raises:
-            UsageError: If there are no answers, or `least` is below 1.
+            UsageError: If there are no answers, `least` is below 1, or the method is not fitted
+                on such answers.
         """
+        _require_map(method)
         if least < 1:
             raise UsageError(f"least={least}: expected at least 1")
         by_field: dict[str, Pairs] = {}
@@ -121,6 +129,19 @@ class FieldCalibration:
         return cls(
             pooled=_loaded(record["pooled"]),
             fields={name: _loaded(found) for name, found in fields.items()},
+        )
+
+
+def _require_map(method: object) -> None:
+    if method is ChoiceScaling:
+        raise UsageError(
+            "ChoiceScaling scales all alternatives of a choice, and a map by field has one "
+            "confidence per answer; expected TemperatureScaling, PlattScaling or "
+            "IsotonicCalibration, or give a ChoiceScaling to the policy by itself"
+        )
+    if not isinstance(method, type) or not all(map(partial(hasattr, method), ("fit", "apply"))):
+        raise UsageError(
+            f"found {method!r:.60} for a map; expected a class such as TemperatureScaling"
         )
 
 

@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from typing import Any, Final, TypeAlias
 
 from extractkit.errors import UsageError
+from extractkit.results import Confidence
 
-__all__ = ["Pairs", "checked_pairs", "logit", "require_share", "sigmoid"]
+__all__ = ["Pairs", "checked_pairs", "is_share", "logit", "require_share", "sigmoid"]
 
 Pairs: TypeAlias = list[tuple[float, bool]]
 """(confidence, whether the answer was right)."""
@@ -36,11 +37,8 @@ def checked_pairs(
             "for each confidence"
         )
     for place, value in enumerate(values):
-        if not _is_share(value):
-            raise UsageError(
-                f"confidences[{place}] is {value!r:.60}; expected a probability from 0 to 1: leave "
-                "out answers that have none, and take the exponential of log-probabilities"
-            )
+        if not is_share(value):
+            raise UsageError(f"confidences[{place}] is {value!r:.60}; {_expected(value)}")
     for place, outcome in enumerate(outcomes):
         if outcome not in (True, False):  # NumPy's too, and 1 and 0; but no text is an outcome
             raise UsageError(f"correct[{place}] is {outcome!r:.60}; expected True or False")
@@ -49,7 +47,17 @@ def checked_pairs(
     return [(float(value), bool(outcome)) for value, outcome in zip(values, outcomes, strict=True)]
 
 
-def _is_share(value: Any) -> bool:
+def _expected(value: Any) -> str:
+    if isinstance(value, Confidence):
+        return "expected a probability from 0 to 1: give its `probability`, where it has one"
+    return (
+        "expected a probability from 0 to 1: leave out answers that have none, and take the "
+        "exponential of log-probabilities"
+    )
+
+
+def is_share(value: Any) -> bool:
+    """Whether `value` is a number from 0 to 1."""
     try:
         return bool(0.0 <= value <= 1.0)
     except TypeError:  # None, where there was no confidence; a text
@@ -62,7 +70,7 @@ def require_share(name: str, value: float) -> None:
     Raises:
         UsageError: If it does not.
     """
-    if not _is_share(value) or value in (0.0, 1.0):
+    if not is_share(value) or value in (0.0, 1.0):
         raise UsageError(f"{name}={value!r}: expected a number above 0 and below 1")
 
 

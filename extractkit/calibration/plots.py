@@ -35,9 +35,10 @@ def reliability_diagram(
         path: Where the figure is written, as the ending says; None writes nothing.
 
     Raises:
-        UsageError: If there is no table.
+        UsageError: If there is no table, or they have no names.
         MissingDependencyError: If matplotlib is not installed.
     """
+    _require_named(tables, "tables", '{"as given": expected_calibration_error(...)}')
     if not tables:
         raise UsageError("found no table; expected at least one")
     figure, axes = _figure("reliability_diagram")
@@ -73,9 +74,10 @@ def accuracy_coverage_diagram(
         path: Where the figure is written, as the ending says; None writes nothing.
 
     Raises:
-        UsageError: If there is no curve, or one is empty.
+        UsageError: If there is no curve, one is empty, or they have no names.
         MissingDependencyError: If matplotlib is not installed.
     """
+    _require_named(curves, "curves", '{"as given": accuracy_coverage_curve(...)}')
     if not curves or not all(curves.values()):
         raise UsageError("found no curve, or an empty one; expected one with points at least")
     figure, axes = _figure("accuracy_coverage_diagram")
@@ -106,6 +108,13 @@ def accuracy_coverage_diagram(
         ylim=(max(0.0, 100 * lowest - 5), 101),
     )
     return _finished(figure, axes, path)
+
+
+def _require_named(given: object, name: str, example: str) -> None:
+    if not isinstance(given, Mapping):
+        raise UsageError(
+            f"{name} is a {type(given).__name__}; expected a dict by name, such as {example}"
+        )
 
 
 def _figure(feature: str) -> tuple[Any, Any]:

@@ -112,6 +112,48 @@ def test_the_pairs_it_was_chosen_on_are_not_reported_on() -> None:
         again.evaluate(confidences, correct)
 
 
+@pytest.mark.parametrize("part", [slice(200), slice(150, 160), slice(3), slice(399, 400)])
+def test_a_part_of_the_pairs_it_was_chosen_on_is_not_reported_on(part: slice) -> None:
+    confidences, correct = pairs(400)
+    policy = AbstentionPolicy.fit(confidences, correct, target_accuracy=0.7)
+    with pytest.raises(UsageError, match="are equal to pairs that the threshold was chosen on"):
+        policy.evaluate(confidences[part], correct[part])
+    others = pairs(300, seed=5)
+    again = AbstentionPolicy.from_json(policy.to_json())
+    assert again.evaluate(*others).seen == 0
+    mixed = (others[0] + confidences[:20], others[1] + correct[:20])
+    with pytest.raises(UsageError, match="20 of 320 pairs that can be compared"):
+        again.evaluate(*mixed)
+
+
+def test_of_very_many_pairs_a_thousand_say_whether_they_come_again() -> None:
+    confidences, correct = pairs(5000)
+    policy = AbstentionPolicy.fit(confidences, correct, target_accuracy=0.7)
+    assert len(policy.seen) < 8100
+    with pytest.raises(UsageError, match="equal to pairs"):
+        policy.evaluate(confidences[:500], correct[:500])
+    assert policy.evaluate(*pairs(5000, seed=3)).seen == 0
+
+
+@pytest.mark.parametrize("digits", [1, 2, 3])
+def test_round_confidences_are_equal_by_chance_and_reported_on(digits: int) -> None:
+    """How many are equal is told; other pairs are not refused for it."""
+    told = 0
+    for seed in range(30):
+        first, second = pairs(200, seed=seed), pairs(200, seed=seed + 100)
+        policy = AbstentionPolicy.fit(
+            [round(value, digits) for value in first[0]], first[1], target_accuracy=0.7
+        )
+        told += policy.evaluate([round(value, digits) for value in second[0]], second[1]).seen
+    assert told
+
+
+def test_an_older_policy_without_marks_is_read() -> None:
+    record = json.loads(policy_at(0.5).to_json())
+    del record["seen"]
+    assert AbstentionPolicy.from_json(json.dumps(record)).seen == ""
+
+
 ODD = {
     "all right": ([0.9] * 100, [True] * 100, 0.0),
     "all wrong": ([0.9] * 100, [False] * 100, None),
@@ -182,6 +224,8 @@ def test_fields_are_a_list_of_pointers(fields: Any, said: str) -> None:
         ("right", "x"),
         ("reason", 3),
         ("digest", None),
+        ("seen", "0:xyz"),
+        ("seen", 3),
     ],
 )
 def test_a_damaged_policy_is_refused_by_name(name: str, value: Any) -> None:
@@ -416,6 +460,41 @@ def test_confidences_go_through_the_calibration_first() -> None:
     hot = TemperatureScaling(temperature=5.0)
     assert policy_at(0.7).apply(result).keep
     assert not policy_at(0.7).apply(result, calibration=hot).keep
+
+
+@pytest.mark.parametrize("value", [1.5, -0.1, math.nan, "0.9", True])
+def test_what_is_no_probability_is_neither_kept_nor_left(value: Any) -> None:
+    if value is True:
+        assert policy_at(0.5).keeps(value)  # 1, as everywhere in this room
+        return
+    with pytest.raises(UsageError, match="expected a probability from 0 to 1, or None"):
+        policy_at(0.5).keeps(value)
+
+
+def test_of_bounds_the_low_end_decides() -> None:
+    wide = Confidence(kind="choice", probability=0.9, low=0.1, high=1.0)
+    found = policy_at(0.5).apply(result_with({"/tone": wide}))
+    assert found.reason == "/tone: 0.1 (the low end): below 0.5"
+    assert policy_at(0.1).apply(result_with({"/tone": wide})).keep
+    assert least_confidence(result_with({"/tone": wide})) == 0.1
+    hot = TemperatureScaling(temperature=2.0)
+    assert least_confidence(result_with({"/tone": wide}), calibration=hot) == hot.apply(0.1)
+
+
+def test_what_is_no_result_and_no_map_is_refused() -> None:
+    other: Any = "x"
+    with pytest.raises(UsageError, match="expected a result of an extraction"):
+        policy_at(0.5).apply(other)
+    with pytest.raises(UsageError, match="expected a map such as TemperatureScaling"):
+        policy_at(0.5).apply(result_with({"/tone": CHOICE}), calibration=other)
+
+
+def test_every_reason_says_something() -> None:
+    bare = AbstentionPolicy(threshold=None, target_accuracy=0.9, confidence_level=0.9)
+    found = bare.apply(result_with({"/tone": CHOICE}))
+    assert found.reason == "/tone: 0.8: the policy has no threshold, and keeps nothing"
+    silent = Confidence(kind="unavailable")
+    assert policy_at(0.5).apply(result_with({"/tone": silent})).reason.endswith("nothing says why")
 
 
 def test_a_policy_without_a_threshold_and_a_result_without_a_value_keep_nothing() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import random
@@ -13,8 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractkit import Confidence
-from extractkit.calibration import ChoiceScaling, TemperatureScaling
+from extractkit.calibration import (
+    AbstentionPolicy,
+    ChoiceScaling,
+    FieldCalibration,
+    TemperatureScaling,
+    least_confidence,
+)
 from extractkit.errors import UsageError
+from tests.calibration.making import result_with
 
 LABELS: tuple[str, ...] = ('"a"', '"b"', '"c"', '"d"')
 
@@ -139,3 +147,91 @@ def test_answers_that_fit_no_temperature_are_refused(answers: Any, words: str) -
 def test_a_temperature_is_a_number_above_0(temperature: Any) -> None:
     with pytest.raises(UsageError, match="temperature"):
         ChoiceScaling(temperature=temperature)
+
+
+OPEN = Confidence(
+    kind="choice",
+    probability=0.75,
+    low=0.7,
+    high=0.8,
+    alternatives={"a": 0.75, "b": 0.2, "c": 0.05},
+)
+
+
+def test_bounds_are_scaled_and_not_erased() -> None:
+    found = ChoiceScaling(temperature=2.0).apply(OPEN)
+    assert found.low == pytest.approx(0.7**0.5 / (0.7**0.5 + 2 * 0.15**0.5))
+    assert found.high == pytest.approx(0.8**0.5 / (0.8**0.5 + 0.2**0.5))
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < (found.probability or 0.0) < found.high
+    same = ChoiceScaling(temperature=1.0).apply(OPEN)
+    assert [same.low, same.high] == pytest.approx([0.7, 0.8])
+    one_end = ChoiceScaling(temperature=1.0).apply(dataclasses.replace(OPEN, low=None))
+    assert [one_end.low, one_end.high] == pytest.approx([0.75, 0.8])
+
+
+@given(st.floats(0, 1), st.lists(st.floats(0.01, 1), min_size=1, max_size=5), st.floats(0.05, 100))
+def test_whatever_lies_within_the_bounds_lies_within_the_scaled_ones(
+    at: float, others: list[float], temperature: float
+) -> None:
+    scaling = ChoiceScaling(temperature=temperature)
+
+    def choice(own: float) -> Confidence:
+        rest = {str(place): (1 - own) * each / sum(others) for place, each in enumerate(others)}
+        return Confidence(kind="choice", probability=own, alternatives={"own": own, **rest})
+
+    bounds = scaling.apply(dataclasses.replace(choice(0.5), low=0.2, high=0.9))
+    inner = scaling.apply(choice(0.2 + 0.7 * at)).probability
+    assert bounds.low is not None
+    assert bounds.high is not None
+    assert bounds.low - 1e-6 <= (inner or 0.0) <= bounds.high + 1e-6
+
+
+def test_a_choice_whose_other_alternatives_are_not_named_is_not_scaled() -> None:
+    hidden = Confidence(kind="choice", probability=1.0, low=0.01, high=1.0, alternatives={"a": 1.0})
+    found = ChoiceScaling(temperature=2.0).apply(hidden)
+    assert found.kind == "unavailable"
+    assert "every alternative is known" in found.reason
+
+
+def test_a_number_is_no_choice() -> None:
+    number: Any = 0.9
+    with pytest.raises(UsageError, match="expected a Confidence with all its alternatives"):
+        ChoiceScaling(temperature=2.0).apply(number)
+
+
+@pytest.mark.parametrize("answer", [("a", "a"), ({"a": 1.0}, 3), 7, ({"a": 1.0},), "ab"])
+def test_what_is_no_pair_of_alternatives_and_label_is_refused(answer: Any) -> None:
+    with pytest.raises(UsageError, match=r"answers\[1\] is .*expected \(`confidence.alternatives`"):
+        ChoiceScaling.fit([({"a": 0.5, "b": 0.5}, "a"), answer])
+
+
+def test_a_policy_compares_what_comes_out_of_it() -> None:
+    scaling = ChoiceScaling(temperature=2.0)
+    result = result_with({"/tone": OPEN})
+    low = scaling.apply(OPEN).low
+    assert least_confidence(result, calibration=scaling) == low
+    text = Confidence(kind="sequence", probability=0.9)
+    policy = AbstentionPolicy(
+        threshold=0.6, target_accuracy=0.9, confidence_level=0.9, fields=("/tone", "/size")
+    )
+    found = policy.apply(result_with({"/tone": OPEN, "/size": text}), calibration=scaling)
+    assert found.abstained["/tone"] == f"{low:.4g} (the low end): below 0.6"
+    assert found.abstained["/size"].startswith("no confidence: not scaled")
+
+
+def test_maps_by_field_are_of_confidences_alone() -> None:
+    method: Any = ChoiceScaling
+    with pytest.raises(UsageError, match="ChoiceScaling scales all alternatives"):
+        FieldCalibration.fit(method, [("/tone", 0.9, True)])
+    made: Any = ChoiceScaling(temperature=2.0)
+    with pytest.raises(UsageError, match="ChoiceScaling scales all alternatives"):
+        FieldCalibration(pooled=TemperatureScaling(temperature=1.0), fields={"/tone": made})
+    other: Any = dict
+    with pytest.raises(UsageError, match="expected a class such as TemperatureScaling"):
+        FieldCalibration.fit(other, [("/tone", 0.9, True)])
+    given_whole: Any = OPEN
+    maps = FieldCalibration(pooled=TemperatureScaling(temperature=1.0))
+    with pytest.raises(UsageError, match="give its `probability`"):
+        maps.apply("/tone", given_whole)

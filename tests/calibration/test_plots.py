@@ -59,6 +59,15 @@ def test_nothing_to_draw_is_refused() -> None:
         accuracy_coverage_diagram({"empty": ()})
 
 
+def test_what_has_no_names_is_refused() -> None:
+    table: Any = expected_calibration_error(*pairs(50))
+    with pytest.raises(UsageError, match="tables is a Reliability; expected a dict by name"):
+        reliability_diagram(table)
+    curve: Any = accuracy_coverage_curve(*pairs(50))
+    with pytest.raises(UsageError, match=r"curves is a .*; expected a dict by name"):
+        accuracy_coverage_diagram(curve)
+
+
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 
