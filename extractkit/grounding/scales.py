@@ -14,7 +14,7 @@ from extractkit.grounding.normalize import IGNORABLE
 __all__ = [
     "CHANGED", "CHANGING_WORDS", "CJK_CHARS", "CJK_SCALE", "CODES", "CURRENCY", "GAPS", "SCALES",
     "SYMBOLS", "Scale", "has_letter", "is_paid", "is_parted", "may_be_scale",
-    "scale_before", "scale_behind",
+    "power_of", "scale_before", "scale_behind",
 ]  # fmt: skip
 
 GAPS: Final = " \u00a0\u202f\u2009"
@@ -220,6 +220,11 @@ def may_be_scale(behind: str) -> bool:
     return (
         word in _AHEAD or word in _LOWER or not word.isascii() or _PAID_WORD.match(word) is not None
     )
+
+
+def power_of(word: str) -> int | None:
+    """Return the power of ten that a word or a letter in lower case stands for; None for none."""
+    return SCALES.get(word) or _LETTERS.get(word)
 
 
 def is_parted(text: str) -> bool:

@@ -29,6 +29,7 @@ from extractkit.grounding.phrases import PhraseIndex
 from extractkit.grounding.places import ClaimKind
 from extractkit.grounding.quoted import is_quantity, quoted
 from extractkit.grounding.readings import NumberReading
+from extractkit.grounding.scales import power_of
 from extractkit.grounding.shared import may_share
 from extractkit.grounding.spelled import reader
 from extractkit.grounding.times import TimeIndex
@@ -410,5 +411,7 @@ def _unit_mismatch(unit: str, words: frozenset[str]) -> str:
     if unit in ("%", "\u2030"):
         fits = not words.isdisjoint(_PERCENT_WORDS | _SHARE_WORDS)
     else:
-        fits = unit.lower().removesuffix("s") in words
+        word = unit.lower().removesuffix("s").removesuffix(".")
+        power = power_of(word)
+        fits = word in words or (power is not None and power in map(power_of, words))
     return "" if fits else f"the source counts in {unit!r}, which the field's name does not say"

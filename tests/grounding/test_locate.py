@@ -302,3 +302,19 @@ def test_doubtful_places_beside_plain_ones_count_as_places_that_a_list_may_share
     shared = locate(claims, "GPT-4: 4")
     assert [(item.code, item.path) for item in shared.findings] == [("shared_place", "/rows")]
     assert "share 2 places in the source ('4')" in shared.findings[0].message
+
+
+@pytest.mark.parametrize(
+    ("text", "pointer", "verdict"),
+    [
+        ("$48 million", "/revenue_m", "yes"),
+        ("48 Mio.", "/amount_millions", "yes"),
+        ("48 bn", "/total_billion", "yes"),
+        ("48 million", "/revenue_k", "flagged"),
+        ("48 million", "/revenue", "flagged"),
+    ],
+)
+def test_a_scale_that_the_name_of_the_field_says_in_another_word_is_its_unit(
+    text: str, pointer: str, verdict: str
+) -> None:
+    assert ask(text, 48, "number", pointer=pointer).verdict == verdict
