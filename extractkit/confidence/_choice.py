@@ -26,6 +26,8 @@ __all__ = ["Choice", "choice_probability", "choose"]
 
 _NOTHING: Final = 1e-9
 """Masses below this come from rounding."""
+_ROUNDED: Final = 1e-6
+"""So much of the mass at a token may be missing because numbers were rounded."""
 _MOST: Final = 1.01
 """More than 1 by so little comes from numbers that were rounded."""
 _BACK: Final = 3
@@ -45,8 +47,9 @@ class Choice(NamedTuple):
         probability: Among the legal ones where that is known; where no token is visible that
             decides for another one, that of the option's own deciding tokens. In (0, 1]; None
             where it is not known.
-        low: At least this, among the legal ones.
-        high: At most this.
+        low: At least this, among the legal ones, behind the tokens before the value. All that is
+            not visible, and what visible tokens leave open, counts against it.
+        high: At most this: the same counts for it.
         alternatives: Probability by label: among the legal ones where all of them are visible or
             a mask is known, else that of the tokens themselves. What is not known is left out.
         at_most: Upper bounds by label of the options that are not visible.
@@ -102,18 +105,21 @@ class _Way:
 
     Attributes:
         weight: Joint probability of the tokens so far that decided something.
-        joint: Joint log-probability of these and of all others that wrote the value.
+        sure: The same with all others that wrote the value.
+        joint: Its logarithm, with the tail.
         masses: What visible tokens off the way have, by the options that they leave: each times
             the weight before it.
-        at_most: The same, as a bound, of options that were lost where no token shows them.
-        unseen: What legal tokens have that are not visible, where a mask was at work.
+        known: The same, each times what is `sure` before it, with the tokens that leave as much
+            open as the one that was written: what stands behind those is not known.
+        at_most: What was not visible up to where an option was lost.
+        unseen: What tokens have that are not visible, each times what is `sure` before it.
         removed: Largest removed mass; below 0 where none is known.
         asked: Whether the model decided anything, and not the constraint alone.
     """
 
     __slots__ = (
-        "_end", "_inner", "_matcher", "_start", "asked", "at_most", "chosen", "joint", "masses",
-        "removed", "run", "unseen", "weight",
+        "_end", "_inner", "_matcher", "_start", "asked", "at_most", "chosen", "joint", "known",
+        "masses", "removed", "run", "sure", "unseen", "weight",
     )  # fmt: skip
 
     def __init__(
@@ -124,8 +130,9 @@ class _Way:
         is_text = run.data[start : start + 1] == b'"'
         self._inner = (start + 1, max(start + 1, end - 1)) if is_text else (start, end)
         self._matcher = matcher
-        self.weight, self.joint = 1.0, 0.0
+        self.weight, self.sure, self.joint = 1.0, 1.0, 0.0
         self.masses: dict[Options, float] = {}
+        self.known: dict[Options, float] = {}
         self.at_most: dict[Options, float] = {}
         self.unseen, self.removed = 0.0, -1.0
         self.asked = False
@@ -181,7 +188,7 @@ class _Way:
         if value is None or not SENTINEL < value <= ROUNDING:
             return logprob_fault(math.nan if value is None else value)
         own_piece, left_by = token.token, self._matcher.left
-        seen, lowest = 0.0, 1.0
+        seen, decides = 0.0, left != alive
         beside: list[tuple[Options, float]] = []
         for other in token.alternatives:
             if other.token == own_piece:
@@ -191,45 +198,51 @@ class _Way:
                 continue  # of this one no number is known: its mass is among what is not seen
             mass = math.exp(logprob)
             seen += mass
-            lowest = mass if mass < lowest else lowest
             there = left_by(other.token, alive)
-            if there and (there != alive or left != alive):
+            if there:
                 beside.append((there, mass))
-        decides = left != alive or bool(beside)
-        if decides or (at < self._inner[1] and at + len(own_piece) > self._inner[0]):
-            self.joint += value
-            if token.removed_mass is not None and token.removed_mass > self.removed:
-                self.removed = token.removed_mass
+                decides = decides or there != alive
+        if not decides and (at >= self._inner[1] or at + len(own_piece) <= self._inner[0]):
+            return ""
+        self.joint += value
+        removed = token.removed_mass
+        if removed is not None and removed > self.removed:
+            self.removed = removed
+        own = math.exp(min(0.0, value))
+        if own + seen > _MOST:
+            return (
+                f"invalid: the visible probabilities at one token add up to {own + seen:.4g}, "
+                "expected at most 1"
+            )
+        rest = 1.0 - (removed or 0.0 if self.run.is_masked else 0.0) - own - seen
+        self._count(own, beside, max(0.0, rest))
         if decides:
-            own = math.exp(min(0.0, value))
-            if own + seen > _MOST:
-                return (
-                    f"invalid: the visible probabilities at one token add up to {own + seen:.4g}, "
-                    "expected at most 1"
-                )
-            removed = token.removed_mass if self.run.is_masked else None
-            rest = max(0.0, 1.0 - (removed or 0.0) - own - seen)
-            self._branch(own, alive & ~left, beside, rest=rest, lowest=lowest)
+            self._branch(own, alive, left, beside)
+        else:  # what is legal is shared by all options, and what is not is taken from all
+            self.weight *= min(1.0, own + rest + math.fsum([mass for _, mass in beside]))
         return ""
 
+    def _count(self, own: float, beside: Sequence[tuple[Options, float]], rest: float) -> None:
+        """Count for the bounds what stood at a token; `own` is its probability."""
+        sure, known = self.sure, self.known
+        for left, mass in beside:
+            known[left] = known.get(left, 0.0) + sure * mass
+        self.unseen += sure * rest
+        self.sure = sure * own
+
     def _branch(
-        self,
-        own: float,
-        lost: Options,
-        beside: Sequence[tuple[Options, float]],
-        *,
-        rest: float,
-        lowest: float,
+        self, own: float, alive: Options, left: Options, beside: Sequence[tuple[Options, float]]
     ) -> None:
         """Count the masses at a token that decides something; `own` is its probability."""
         self.asked = True
         weight = self.weight
-        for left, mass in beside:
-            self.masses[left] = self.masses.get(left, 0.0) + weight * mass
-        self.unseen += weight * rest
+        for there, mass in beside:
+            if there != alive or left != alive:
+                self.masses[there] = self.masses.get(there, 0.0) + weight * mass
+        lost = alive & ~left
         while lost:
             bit = lost & -lost
-            self.at_most[bit] = weight * min(rest, lowest)
+            self.at_most[bit] = self.unseen
             lost ^= bit
         self.weight = weight * own
 
@@ -254,42 +267,51 @@ class _Way:
 
 def _weigh(way: _Way, options: Sequence[Option]) -> Choice:
     """Return what the masses on and off the way come to."""
-    chosen = way.chosen
-    own, other, either = way.weight or _LEAST, 0.0, 0.0
-    for left, mass in way.masses.items():
-        if not left & chosen:
-            other += mass
-        elif left == chosen:
-            own += mass
-        else:
-            either += mass
-    total = own + other + either
-    hidden = _hidden(way, least=_LITTLE * total if either else None)
+    own, other, either = _sorted(way.masses, way.chosen, way.weight or _LEAST)
+    hidden = _hidden(way, least=_LITTLE * (own + other + either))
+    sure, against, unclear = _sorted(way.known, way.chosen, way.sure or _LEAST)
+    unclear += way.unseen
+    whole = sure + against + unclear
+    low, high = sure / whole, (sure + unclear) / whole
     if not hidden:
         scale = 1.0 / (own + other)
-        probability = low = high = own * scale
-        if either:
-            low, high = own / total, (own + either) / total
+        probability = own * scale
+        if unclear <= _ROUNDED:
+            low = high = probability
     elif way.run.is_masked:
-        scale = 1.0 / (total + way.unseen)
-        probability = low = own * scale
-        high = (own + either + way.unseen) * scale
+        scale = 1.0 / (own + other + either + way.unseen)
+        probability = own * scale
     else:
         scale, probability = 1.0, way.weight or _LEAST
-        low, high = probability_of(way.joint), (own + either) / total
+        low = min(low, probability_of(way.joint))
     alternatives, together = _split(way, options, probability, scale, sum(hidden))
     return Choice(
         probability,
         low if low < probability else probability,
         min(1.0, high) if high > probability else probability,
         alternatives,
-        _bounds(way, hidden, options, total) if hidden else {},
+        _bounds(way, hidden, options, whole - way.unseen) if hidden else {},
         together,
         way.removed if way.removed >= 0 else None,
     )
 
 
-def _hidden(way: _Way, *, least: float | None) -> list[Options]:
+def _sorted(
+    masses: Mapping[Options, float], chosen: Options, own: float
+) -> tuple[float, float, float]:
+    """Return what is for the chosen option, with `own`, against it, and what could be either."""
+    other = either = 0.0
+    for left, mass in masses.items():
+        if not left & chosen:
+            other += mass
+        elif left == chosen:
+            own += mass
+        else:
+            either += mass
+    return own, other, either
+
+
+def _hidden(way: _Way, *, least: float) -> list[Options]:
     """Return the options whose own deciding token is not visible, one by one.
 
     That is so where no visible token decides for it, and where more mass is visible of tokens that
@@ -297,41 +319,44 @@ def _hidden(way: _Way, *, least: float | None) -> list[Options]:
 
     Args:
         way: What was counted.
-        least: Mass that such tokens must have at least; None where there are none.
+        least: Mass that such tokens must have at least where another one decides for it.
     """
     hidden: list[Options] = []
-    shown = 0
+    shown = open_too = 0
     for left in way.masses:
-        shown |= 0 if left & way.chosen else left
+        if left & way.chosen:
+            open_too |= left
+        else:
+            shown |= left
     for bit, most in way.at_most.items():
         if not bit & shown:
-            if most > _NOTHING:
+            if most > _NOTHING or bit & open_too:
                 hidden.append(bit)
-        elif least is not None and _mass_of(way, bit, beside=True) > max(
-            least, _mass_of(way, bit, beside=False)
+        elif bit & open_too and _mass_of(way.masses, bit, way.chosen, beside=True) > max(
+            least, _mass_of(way.masses, bit, way.chosen, beside=False)
         ):
             hidden.append(bit)
     return hidden
 
 
-def _mass_of(way: _Way, bit: Options, *, beside: bool) -> float:
+def _mass_of(
+    masses: Mapping[Options, float], bit: Options, chosen: Options, *, beside: bool
+) -> float:
     """Return what visible tokens have that leave an option: with the chosen one, or without it."""
     return sum(
-        mass
-        for left, mass in way.masses.items()
-        if left & bit and bool(left & way.chosen) is beside
+        mass for left, mass in masses.items() if left & bit and bool(left & chosen) is beside
     )
 
 
 def _bounds(
-    way: _Way, hidden: Sequence[Options], options: Sequence[Option], total: float
+    way: _Way, hidden: Sequence[Options], options: Sequence[Option], known: float
 ) -> dict[str, float]:
     """Return how probable each option can be at most that no visible token decides for."""
     bounds: dict[str, float] = {}
     for bit in hidden:
         most = way.at_most[bit]
-        seen = _mass_of(way, bit, beside=True) + _mass_of(way, bit, beside=False)
-        whole = total + (way.unseen if way.run.is_masked else most)
+        seen = sum(mass for left, mass in way.known.items() if left & bit)
+        whole = known + (way.unseen if way.run.is_masked else most)
         bounds[options[bit.bit_length() - 1].label] = min(1.0, (seen + most) / whole)
     return bounds
 
