@@ -63,7 +63,8 @@ def deciding(
     if not isinstance(given, ExtractionResult):
         raise UsageError(f"found {given!r:.60}; expected a result of an extraction")
     if not fields:
-        return {at: found for at, found in _leaves(result).items() if _is_answer(found)}
+        known = {**_beyond_leaves(result), **_leaves(result)}
+        return {at: found for at, found in known.items() if _is_answer(found)}
     leaves: dict[Pointer, Confidence | None] = {}
     missing = dict.fromkeys(fields)
     for pointer, found in _places(result).items():
@@ -72,6 +73,9 @@ def deciding(
             if name in places or name.startswith(tuple(f"{place}/" for place in places)):
                 leaves[pointer] = found
                 missing.pop(name, None)
+    for pointer, found in _agreed(result.lengths).items():
+        if any(name.startswith((f"{pointer}/*", f"{field_of(pointer)}/*")) for name in fields):
+            leaves.setdefault(pointer, found)
     return {**leaves, **missing}
 
 
@@ -125,6 +129,18 @@ def _leaves(result: ExtractionResult[Any]) -> dict[Pointer, Confidence]:
         and result.confidence[pointer].kind in ("sequence", "unavailable")
     }
     return {**result.confidence, **verdicts}
+
+
+def _beyond_leaves(result: ExtractionResult[Any]) -> dict[Pointer, Confidence]:
+    """Return the agreement of several answers on lengths, and on keys that are left out.
+
+    A share per leaf says nothing of what the others have and this answer has not.
+    """
+    return {**_agreed(result.presence), **_agreed(result.lengths)}
+
+
+def _agreed(known: Mapping[Pointer, Confidence]) -> dict[Pointer, Confidence]:
+    return {at: found for at, found in known.items() if found.kind == "agreement"}
 
 
 def _places(result: ExtractionResult[Any]) -> dict[Pointer, Confidence]:

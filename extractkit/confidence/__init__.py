@@ -23,6 +23,7 @@ from extractkit.confidence._majority import majority, nearest
 from extractkit.confidence._matching import Option
 from extractkit.confidence._score import Scores, choice_places, open_values, score
 from extractkit.confidence._sequence import Sequence, sequence_probability
+from extractkit.confidence._shape import shape_agreement
 
 __all__ = [
     "Alignment",
@@ -40,4 +41,5 @@ __all__ = [
     "open_values",
     "score",
     "sequence_probability",
+    "shape_agreement",
 ]

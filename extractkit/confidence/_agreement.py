@@ -1,7 +1,7 @@
 """How many of several answers hold the same value: for providers that give no log-probabilities.
 
 Neighbours: `engine` asks several times and hands the documents in; `_alike` says what counts as
-the same. No token is looked at.
+the same; `_shape` counts what no leaf shows. No token is looked at.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from typing import Any, Final
 from extractkit.confidence._alike import Leaf, Places, places_of
 from extractkit.confidence._options import ABSENT, OPEN_LABELS
 from extractkit.errors import UsageError
-from extractkit.paths import JsonValue, Pointer, get
+from extractkit.paths import JsonValue, Pointer, get, split
 from extractkit.results import Confidence
 from extractkit.schema import CompiledSchema
 from extractkit.schema.plain import type_of
 
-__all__ = ["agreement"]
+__all__ = ["Tally", "agreement"]
 
 _FIRST: Final[Any] = object()
 _ABSENT: Final = Leaf(ABSENT, ABSENT)
+_ROUNDING: Final = 1e-9
 
 
 def agreement(
@@ -51,26 +52,18 @@ def agreement(
 
     Raises:
         UsageError: If there are fewer than two answers, fewer than documents, or the shares are
-            not one for each document.
+            not one for each document, from 0 up and together at most 1, or a leaf is no pointer.
     """
-    count = len(documents) if asked is None else asked
-    if not documents or count < max(2, len(documents)):
-        raise UsageError(
-            f"found {len(documents)} documents of {count} answers; expected at least two answers, "
-            "one of them a document, and no more documents than answers"
-        )
-    if shares is not None and len(shares) != len(documents):
-        raise UsageError(
-            f"found {len(shares)} shares for {len(documents)} documents; expected one for each"
-        )
+    tally = Tally(len(documents), asked, shares)
+    _require_pointers(leaves)
     places = places_of(compiled)
-    counting = _Counting(
-        [_Read(document, places) for document in documents],
-        count,
-        shares,
-    )
-    mine = counting.read[0] if given is _FIRST else _Read(given, places)
-    return {pointer: counting.at(pointer, mine) for pointer in leaves}
+    read = [_Read(document, places) for document in documents]
+    mine = read[0] if given is _FIRST else _Read(given, places)
+    found: dict[Pointer, Confidence] = {}
+    for pointer in leaves:
+        place = mine.place(pointer)
+        found[pointer] = tally.of(mine.at(place), [each.at(place) for each in read])
+    return found
 
 
 class _Read:
@@ -98,23 +91,44 @@ class _Read:
         return Leaf(label, label)
 
 
-class _Counting:
-    """Several documents, their weights, and how many there should have been."""
+class Tally:
+    """How many answers there should have been, and what each document counts for.
 
-    def __init__(self, read: Sequence[_Read], count: int, shares: Sequence[float] | None) -> None:
-        self.read = read
-        self._count = count
+    Args:
+        documents: How many there are.
+        asked: How often was asked; None: as often as there are documents.
+        shares: The weight of each document; None: 1 / asked each.
+
+    Raises:
+        UsageError: If there are fewer than two answers, fewer than documents, or the shares are
+            not one for each document, from 0 up and together at most 1.
+    """
+
+    def __init__(self, documents: int, asked: int | None, shares: Sequence[float] | None) -> None:
+        self._documents = documents
+        self._count = documents if asked is None else asked
         self._shares = shares
+        if not documents or self._count < max(2, documents):
+            raise UsageError(
+                f"found {documents} documents of {self._count} answers; expected at least two "
+                "answers, one of them a document, and no more documents than answers"
+            )
+        if shares is not None:
+            _require_shares(shares, documents)
 
-    def at(self, pointer: Pointer, given: _Read) -> Confidence:
-        """Return the share of documents that hold the same as `given` at one place."""
-        pointer = given.place(pointer)
-        mine = given.at(pointer)
+    def of(self, mine: Leaf, read: Sequence[Leaf], *, what: str = "") -> Confidence:
+        """Return the share of documents that hold the same as the given answer at one place.
+
+        Args:
+            mine: What that holds.
+            read: What each document holds.
+            what: How the reason begins.
+        """
         holders: dict[str, list[int]] = {mine.key: []}
         labels = {mine.key: mine.label}
-        for place, document in enumerate(self.read):
-            leaf = document.at(pointer)
-            labels.setdefault(leaf.key, leaf.label)
+        for place, leaf in enumerate(read):
+            label = leaf.key if leaf.label in labels.values() else leaf.label
+            labels.setdefault(leaf.key, label)
             holders.setdefault(leaf.key, []).append(place)
         return Confidence(
             kind="agreement",
@@ -122,7 +136,7 @@ class _Counting:
             alternatives={
                 labels[key]: self._share(places) for key, places in holders.items() if places
             },
-            reason=self._told(len(holders[mine.key])),
+            reason=what + self._told(len(holders[mine.key])),
         )
 
     def _share(self, places: Sequence[int]) -> float:
@@ -131,7 +145,29 @@ class _Counting:
         return min(1.0, math.fsum(self._shares[place] for place in places))
 
     def _told(self, agreeing: int) -> str:
-        failed = self._count - len(self.read)
+        failed = self._count - self._documents
         weighed = "" if self._shares is None else ", by their weights"
         told = f"{agreeing} of {self._count} answers agree{weighed}"
         return f"{told}; {failed} gave no such document" if failed else told
+
+
+def _require_shares(shares: Sequence[float], documents: int) -> None:
+    if len(shares) != documents:
+        raise UsageError(
+            f"found {len(shares)} shares for {documents} documents; expected one for each"
+        )
+    if not all(share >= 0.0 for share in shares) or not math.fsum(shares) <= 1.0 + _ROUNDING:
+        raise UsageError(
+            f"found the shares {list(shares)!r:.80}; expected numbers from 0 up, together at most "
+            "1: divide them by their sum"
+        )
+
+
+def _require_pointers(leaves: Sequence[Pointer]) -> None:
+    for place, pointer in enumerate(leaves):
+        try:
+            split(pointer)
+        except (ValueError, AttributeError) as error:
+            raise UsageError(
+                f"leaves[{place}] is {pointer!r:.60}; expected a JSON Pointer such as '/name'"
+            ) from error

@@ -13,6 +13,7 @@ from operator import add
 from typing import Any, Final, TypeAlias, TypeVar
 
 from extractkit import prompts
+from extractkit.confidence import Scores
 from extractkit.engine.choosing import chosen_by
 from extractkit.engine.judge import Judged
 from extractkit.engine.setup import Setup
@@ -49,7 +50,7 @@ def conclude(
     beside: Sequence[ModelResponse] = (),
     exact: Exact = _NO_SCORES,
     best: Judged[T] | None = None,
-    agreement: Mapping[Pointer, Confidence] | None = None,
+    agreement: Scores | None = None,
     details: Mapping[str, Any] = _NO_DETAILS,
 ) -> ExtractionResult[T]:
     """Return the result of all attempts.
@@ -79,10 +80,10 @@ def conclude(
         levels=best.levels,
         findings=findings,
         evidence=best.evidence,
-        confidence=sure.leaves if agreement is None else agreement,
-        token_confidence={} if agreement is None else sure.leaves,
-        presence=sure.presence,
-        lengths=sure.lengths,
+        confidence=sure.leaves if agreement is None else agreement.leaves,
+        token_confidence={} if agreement is None else _beside(sure, agreement),
+        presence=sure.presence if agreement is None else {**sure.presence, **agreement.presence},
+        lengths=sure.lengths if agreement is None else agreement.lengths,
         strategy=setup.plan.strategy,
         strategy_reason=setup.plan.reason,
         refusal=_refusal(best),
@@ -135,6 +136,12 @@ def _cost(price: Price, provider: str, responses: Sequence[ModelResponse]) -> De
     costs = [priced(price, provider, response.model, response.usage) for response in responses]
     known = [cost for cost in costs if cost is not None]
     return sum(known, Decimal(0)) if len(known) == len(costs) else None
+
+
+def _beside(sure: Scores, agreement: Scores) -> Mapping[Pointer, Confidence]:
+    """Return what tokens say wherever an agreement stands in its place."""
+    left_out = {at: found for at, found in sure.presence.items() if at in agreement.presence}
+    return {**left_out, **sure.lengths, **sure.leaves}
 
 
 def _refusal(judged: Judged[Any]) -> str | None:

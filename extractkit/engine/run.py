@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Final, TypeVar
 
 from extractkit import prompts
+from extractkit.confidence import Scores
 from extractkit.engine.asking import Asking, Flowing
 from extractkit.engine.conclusion import best_of, conclude, conclude_unasked
 from extractkit.engine.judge import Judged, judge
@@ -209,7 +210,7 @@ class Run(Asking[T]):
             "not_scored",
         )
 
-    def _best(self) -> tuple[Judged[T], Mapping[Pointer, Confidence] | None]:
+    def _best(self) -> tuple[Judged[T], Scores | None]:
         """Return the answer that is given out, and how far several agree with it."""
         draws, given = self._draws, self._given
         if draws is None or given is None:

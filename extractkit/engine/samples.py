@@ -6,12 +6,14 @@ counts and votes. Nothing here sends.
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
 from extractkit import confidence
+from extractkit.confidence import Scores
 from extractkit.engine.judge import Judged, judge_assembled
 from extractkit.engine.setup import Setup
 from extractkit.engine.steps import told_of
@@ -24,7 +26,6 @@ from extractkit.errors import (
     UsageError,
 )
 from extractkit.messages import Sampling
-from extractkit.paths import Pointer
 from extractkit.results import Confidence, Finding, Status, Validity
 from extractkit.schema.plain import is_same
 
@@ -176,10 +177,10 @@ def _drawn_by_weight(setup: Setup[T], draws: Draws[T]) -> Given[T]:
     return Given(judged=judged[place], notes=(note,), shares=shares)
 
 
-def agreed(
-    setup: Setup[T], draws: Draws[T], given: Given[T], judged: Judged[T]
-) -> Mapping[Pointer, Confidence]:
-    """Return how far the answers that were drawn agree with one that is given out, by its leaves.
+def agreed(setup: Setup[T], draws: Draws[T], given: Given[T], judged: Judged[T]) -> Scores:
+    """Return how far the answers that were drawn agree with one that is given out.
+
+    On its leaves, on the lengths of its lists, and on keys that it leaves out.
 
     Args:
         setup: How the question was put.
@@ -191,19 +192,30 @@ def agreed(
     places = [place for place, each in enumerate(came) if _has_a_vote(each)]
     if not places:
         reason = f"not available: none of {draws.asked} answers reaches SCHEMA"
-        return dict.fromkeys(judged.leaves, Confidence(kind="unavailable", reason=reason))
+        return _unknown(judged, reason)
+    documents = [came[place].document for place in places]
+    shares = [given.shares[place] for place in places] if given.shares else None
     try:
-        return confidence.agreement(
-            [came[place].document for place in places],
+        leaves = confidence.agreement(
+            documents,
             judged.leaves,
             given=judged.document,
             compiled=setup.compiled,
             asked=draws.asked,
-            shares=[given.shares[place] for place in places] if given.shares else None,
+            shares=shares,
+        )
+        shape = confidence.shape_agreement(
+            documents, judged.document, compiled=setup.compiled, asked=draws.asked, shares=shares
         )
     except RecursionError:
         reason = "not available: the answers are nested too deeply to be compared"
-        return dict.fromkeys(judged.leaves, Confidence(kind="unavailable", reason=reason))
+        return _unknown(judged, reason)
+    return dataclasses.replace(shape, leaves=leaves)
+
+
+def _unknown(judged: Judged[Any], reason: str) -> Scores:
+    unknown = Confidence(kind="unavailable", reason=reason)
+    return Scores(leaves=dict.fromkeys(judged.leaves, unknown))
 
 
 def _has_a_vote(judged: Judged[Any]) -> bool:

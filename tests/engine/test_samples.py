@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import pickle
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -23,6 +24,7 @@ from extractkit import (
     aextract,
     extract,
 )
+from extractkit.calibration import AbstentionPolicy
 from extractkit.engine import Question, adrive, drive, extract_flow
 from extractkit.engine.several import MOST_SAMPLES
 from extractkit.errors import (
@@ -163,6 +165,55 @@ def test_what_the_tokens_of_the_given_answer_say_is_kept_beside_the_agreement() 
     alone, _ = ask(reply, 1, capabilities)
     assert alone.confidence == result.token_confidence
     assert alone.token_confidence == {}
+
+
+class Parts(BaseModel):
+    names: list[str]
+    note: str | None = None
+
+
+def test_a_shorter_list_that_others_go_beyond_is_not_kept() -> None:
+    """Each of its elements is in every answer; that most have more is said of its length."""
+    policy = AbstentionPolicy(threshold=0.9, target_accuracy=0.9, confidence_level=0.9)
+    named = dataclasses.replace(policy, fields=("/names/*",))
+    answers = ['{"names": ["a"]}', '{"names": ["a", "b"]}', '{"names": ["a", "b", "c"]}']
+    result = extract(
+        Parts, TEXT, model=FakeProvider(answers), samples=3, decoding=Decoding(combine="majority")
+    )
+    assert result.document == {"names": ["a"]}
+    assert result.confidence["/names/0"].probability == 1.0
+    assert result.lengths["/names"].probability == pytest.approx(1 / 3)
+    assert result.presence["/note"].probability == 1.0
+    for each in (policy, named):
+        assert each.apply(result).reason == "/names: 0.3333: below 0.9"
+    assert named.apply(result).kept == ("/names/0",)
+    alike = extract(Parts, TEXT, model=FakeProvider(answers[:1] * 3), samples=3)
+    assert policy.apply(alike).keep
+    assert named.apply(alike).kept == ("/names/0", "/names")
+    assert not dataclasses.replace(policy, fields=("/names",)).apply(alike).keep
+
+
+def test_a_key_that_is_left_out_where_others_have_it_is_not_kept() -> None:
+    policy = AbstentionPolicy(threshold=0.9, target_accuracy=0.9, confidence_level=0.9)
+    answers = ['{"names": ["a"]}', '{"names": ["a"], "note": "x"}']
+    result = extract(Parts, TEXT, model=FakeProvider(answers), samples=2)
+    assert result.presence["/note"].alternatives == {"null": 0.5, '"x"': 0.5}
+    assert policy.apply(result).abstained == {"/note": "0.5: below 0.9"}
+
+
+def test_what_tokens_say_of_a_length_is_kept_beside_the_agreement() -> None:
+    def reply(_: ModelRequest) -> ModelResponse:
+        pieces = ('{"names":', ' ["a', '"', "]", "}")
+        tokens = tuple(TokenLogprob(token=piece.encode(), logprob=-0.5) for piece in pieces)
+        return ModelResponse(text="".join(pieces), stop=StopReason.STOP, tokens=tokens)
+
+    model = FakeProvider(reply, capabilities=Capabilities(logprobs=True, source="a test"))
+    result = extract(Parts, TEXT, model=model, samples=2)
+    alone = extract(Parts, TEXT, model=model)
+    assert result.lengths["/names"].kind == "agreement"
+    assert alone.lengths["/names"].kind != "agreement"
+    assert result.token_confidence["/names"] == alone.lengths["/names"]
+    assert result.token_confidence["/names/0"] == alone.confidence["/names/0"]
 
 
 def test_a_result_of_several_answers_survives_json_and_pickle() -> None:
