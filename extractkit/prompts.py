@@ -359,7 +359,8 @@ class _Outline:
             return self._reference(str(schema["$ref"]), indent)
         for key in ("anyOf", "oneOf"):
             if key in schema:
-                return " or ".join(dict.fromkeys(self._any(item, indent) for item in schema[key]))
+                texts = [text for item in schema[key] for text in self._each(item, indent)]
+                return " or ".join(dict.fromkeys(texts))
         if "const" in schema:
             return _literal(schema["const"])
         if "enum" in schema:
@@ -373,6 +374,17 @@ class _Outline:
                 self._typed({**schema, "type": item}, item, indent) for item in kinds
             )
         return self._typed(schema, str(kind), indent)
+
+    def _each(self, node: Any, indent: str) -> list[str]:
+        """Return an alternative; a closed set by its members, so that none is named twice."""
+        found = node
+        if is_object(node) and "$ref" in node:
+            found = _definition(self._root, str(node["$ref"]))
+        if is_object(found) and not {"$ref", "anyOf", "oneOf", "const"} & found.keys():
+            members = _listed(found, "enum")
+            if members:
+                return [_literal(item) for item in members]
+        return [self._any(node, indent)]
 
     def _typed(self, schema: Mapping[str, Any], kind: str, indent: str) -> str:
         if kind == "object" or "properties" in schema:

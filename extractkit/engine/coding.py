@@ -14,7 +14,7 @@ from extractkit.engine.question import Question
 from extractkit.messages import Capabilities
 from extractkit.paths import Pointer
 from extractkit.results import Finding, Validity
-from extractkit.schema import CompiledSchema, compile_coded
+from extractkit.schema import CompiledSchema, InWords, compile_coded
 
 __all__ = ["LETTERS", "PAIRS", "notes_on_codes", "with_codes"]
 
@@ -63,14 +63,19 @@ def notes_on_codes(
         return (_note("", _DECIDED),)
     coded = _coded(question, dialect, capabilities)
     told = [
-        _note(item.pointer, f"label_codes: asked for in words, because {item.why}")
-        for item in coded.in_words
+        _note(item.pointer, f"label_codes: asked for in words, because {item.why}{known}")
+        for item, known in ((item, _known(item, capabilities)) for item in coded.in_words)
     ]
     if capabilities.one_token is None and _longest(coded) > 1:
         told.append(_note("", _GUESSED))
     if not (coded.legend or told):
         told.append(_note("", _NOTHING))
     return tuple(told)
+
+
+def _known(item: InWords, capabilities: Capabilities) -> str:
+    """Return what is known of the codes that are too few."""
+    return " of one token" if item.lacks_codes and capabilities.one_token is not None else ""
 
 
 def _longest(coded: CompiledSchema) -> int:

@@ -22,6 +22,10 @@ _MOST_QUESTIONS: Final = 400
 _MOST_CHOICES: Final = 255
 _ABSENT: Final = "the document does not say"
 _UNDECIDABLE: Final = "the document leaves it open"
+_WORD: Final = "unknown"
+_UNKNOWN_OBJECT: Final[JsonObject] = {"unknown": True}
+_UNKNOWN: Final[tuple[list[JsonValue], ...]] = ([_WORD], [_UNKNOWN_OBJECT])
+"""Alternatives that are one value only and say UNKNOWN; a member among others is a label."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,8 +127,6 @@ def _choice(leaf: Leaf, sent: str | bool, value: JsonValue) -> JsonObject:
     told = leaf.about.get(json_text(value), "")
     if not told and value is None:
         told = _ABSENT
-    elif not told and value in ("unknown", {"unknown": True}):
-        told = _UNDECIDABLE
     return {"value": sent, "description": told} if told else {"value": sent}
 
 
@@ -240,7 +242,11 @@ class _Reader:
                 return None
             if len(values) == 1 and inner.get("description"):
                 about[json_text(values[0])] = " ".join(str(inner["description"]).split())
+            elif values in _UNKNOWN and not names:
+                about[json_text(values[0])] = _UNDECIDABLE
             found += values
+        if _UNKNOWN_OBJECT in found and about.get(json_text(_WORD)) == _UNDECIDABLE:
+            del about[json_text(_WORD)]  # where both may stand there, the word is a label
         return found
 
     def _fixed(self, node: JsonObject) -> list[JsonValue] | None:

@@ -240,7 +240,7 @@ class _Survey:
             if len(free) >= len(labels):
                 return Verdict(members=_members(spot, free))
         most = max((len(group) for group in self._codes), default=0)
-        why = f"it has {len(labels)} members, and there are {most} codes of one token"
+        why = f"it has {len(labels)} members, and there are {most} codes"
         return Verdict(why=why, lacks_codes=True)
 
     def _is_open_to(self, nodes: Sequence[Node], value: JsonValue) -> bool:

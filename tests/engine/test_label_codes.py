@@ -285,6 +285,34 @@ def test_more_members_than_codes_of_one_token_are_asked_for_in_words_and_told() 
     assert message.endswith("it has 30 members, and there are 29 codes of one token")
 
 
+def test_of_unknown_tokens_nothing_is_said_where_the_codes_are_too_few() -> None:
+    result, _ = asked('{"one": "member 3"}', target=large(700))
+    ((path, message),) = notes(result)
+    assert path == "/one"
+    assert message.endswith("it has 700 members, and there are 676 codes")
+
+
+def test_a_member_of_two_alternatives_has_one_code_in_the_form() -> None:
+    class First(Enum):
+        X1 = "x1"
+        X2 = "x2"
+
+    class Second(Enum):
+        Y1 = "y1"
+        X2 = "x2"
+
+    class Two(BaseModel):
+        one: Literal["x1", "x2"] | Literal["y1", "x2"]
+        two: First | Second
+
+    result, provider = asked('{"one": "B", "two": "C"}', target=Two)
+    assert result.value == Two(one="x2", two=Second.Y1)
+    told = provider.requests[0].messages[0].content
+    assert '"one": "A" or "B" or "C"\n' in told
+    assert '"two": "A" or "B" or "C"\n' in told
+    assert '"B" means "x2"' in told
+
+
 def test_pairs_that_may_be_two_tokens_are_told() -> None:
     result, _ = asked('{"one": "AB"}', target=large(30))
     assert result.value == {"one": "member 1"}

@@ -46,7 +46,7 @@ from extractkit.errors import (
 )
 from extractkit.messages import Constraint, Message, ModelRequest, ModelResponse, StopReason
 from extractkit.providers import OpenAIDecisions, resolve
-from extractkit.providers._decisions import asked_of, read_form, write
+from extractkit.providers._decisions import asked_of, question, read_form, write
 from extractkit.providers.openai_decisions import wire_for
 from extractkit.schema.closed import first_open
 from tests.providers.stage import KEY
@@ -813,3 +813,40 @@ def test_whatever_is_decided_stands_in_the_answer_where_it_is_said_to(
         assert extractkit.paths.get(json.loads(response.text), decision.pointer) == json.loads(
             taken
         )
+
+
+class Answer(Enum):
+    """An enum one of whose members is a word that UNKNOWN is written as."""
+
+    YES = "yes"
+    UNKNOWN = "unknown"
+
+
+class Alone(Enum):
+    """An enum of that word alone."""
+
+    UNKNOWN = "unknown"
+
+
+@pytest.mark.parametrize(
+    ("target", "described"),
+    [
+        (Literal["yes", "unknown"], []),
+        (Answer, []),
+        (Answer | Unknown, ['{"unknown":true}']),
+        (Literal["yes"] | Alone, []),
+        (Literal["yes", "no"] | Unknown, ["unknown"]),
+        (Literal["yes", "unknown"] | Unknown, ['{"unknown":true}']),
+        (Literal["unknown"] | Literal["yes"] | Unknown, ['{"unknown":true}']),
+    ],
+)
+def test_only_what_says_unknown_is_described_so(target: Any, described: list[str]) -> None:
+    made = create_model("Made", it=(target, ...))
+    schema = compile_schema(made, "openai-strict").schema
+    (leaf,) = asked_of(read_form(schema))
+    found = [
+        choice["value"]
+        for choice in question(leaf)["choices"]
+        if choice.get("description") == "the document leaves it open"
+    ]
+    assert found == described

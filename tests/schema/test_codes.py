@@ -225,7 +225,7 @@ def test_a_choice_with_more_members_than_codes_keeps_its_words_and_says_so() -> 
     compiled = coded(many(27))
     assert compiled.schema == compile_schema(many(27), "llguidance").schema
     (left,) = compiled.in_words
-    assert left.why == "it has 27 members, and there are 26 codes of one token"
+    assert left.why == "it has 27 members, and there are 26 codes"
     assert left.lacks_codes
     assert not coded(Literal["ok", "no"] | str).in_words[0].lacks_codes
 
