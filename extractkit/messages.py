@@ -224,11 +224,13 @@ class Scoring:
             tokens before that position. In the order of the answer.
         whole: Score the tokens themselves, too, before the places: one number for each, and one
             for the end of the answer behind them.
+        ends: What follows each text of each place if it must end (quote, structure), else None.
     """
 
     tokens: tuple[bytes, ...]
     places: tuple[tuple[int, tuple[bytes, ...]], ...]
     whole: bool = False
+    ends: tuple[tuple[bytes | None, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

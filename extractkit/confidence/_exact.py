@@ -30,9 +30,9 @@ class ChoicePlace:
         token: Position of the first token that wrote a byte of it; the tokens before it are the
             beginning that all alternatives have in common.
         texts: What follows that beginning, for each alternative: the rest of the structure and the
-            value, without its closing quote. That, or the byte behind a number, is there where
-            one value is the beginning of another: else it decides nothing, and how likely it is
-            depends on the tokens that it could share.
+            value, without its closing quote.
+        ends: What ends each text in the answer: its closing quote, and the byte behind it. None
+            where it is not the beginning of another one: there the end decides nothing.
         labels: What each is to the user.
         chosen: Which of them the answer holds.
     """
@@ -41,6 +41,7 @@ class ChoicePlace:
     start: int
     token: int
     texts: tuple[bytes, ...]
+    ends: tuple[bytes | None, ...]
     labels: tuple[str, ...]
     chosen: int
 
@@ -56,32 +57,48 @@ def _place(run: Alignment, found: ValueFound) -> ChoicePlace | None:
     chosen = found.spot.option_of(found.value)
     if chosen is None or len(options) < 2 or not all(option.texts for option in options):
         return None
-    covering = run.over(found.start, found.start + 1)
-    if not covering or run.missing(found.start, found.end):
+    first = _first(run, found.start)
+    if first is None or run.missing(found.start, found.end):
         return None
     texts = [option.texts[0] for option in options]
     texts[chosen] = run.data[found.start : found.end]
-    head = run.data[run.starts[covering.start] : found.start]
-    behind = run.data[found.end : found.end + 1]
+    head = run.data[run.starts[first] : found.start]
+    behind = run.data[found.end :].lstrip()[:1]
+    bare = [text.removesuffix(b'"') for text in texts]
     return ChoicePlace(
         pointer=found.pointer,
         start=found.start,
-        token=covering.start,
-        texts=tuple(head + text for text in _without_tails(texts, behind)),
+        token=first,
+        texts=tuple(head + text for text in bare),
+        ends=_ends(texts, bare, behind),
         labels=tuple(option.label for option in options),
         chosen=chosen,
     )
 
 
-def _without_tails(texts: Sequence[bytes], behind: bytes) -> list[bytes]:
-    """Return texts of which none is the beginning of another one, as short as they can be."""
-    bare = [text.removesuffix(b'"') for text in texts]
-    ordered = sorted(bare)
-    begun = {first for first, second in pairwise(ordered) if second.startswith(first)}
-    return [
-        short if short not in begun else text if text != short else short + behind
+def _first(run: Alignment, start: int) -> int | None:
+    """Return the first token that a value at `start` may have shared; None where none is known.
+
+    White space before it belongs to it: what was written as " " and "1" could have been " null".
+    """
+    covering = run.over(start, start + 1)
+    if not covering:
+        return None
+    first = covering.start
+    while first and run.starts[first] == run.ends[first - 1]:
+        if not run.data[run.starts[first] - 1 : run.starts[first]].isspace():
+            break
+        first -= 1
+    return first
+
+
+def _ends(texts: Sequence[bytes], bare: Sequence[bytes], behind: bytes) -> tuple[bytes | None, ...]:
+    """Return what ends each text that is the beginning of another one."""
+    begun = {one for one, other in pairwise(sorted(bare)) if other.startswith(one)}
+    return tuple(
+        text[len(short) :] + behind if short in begun else None
         for text, short in zip(texts, bare, strict=True)
-    ]
+    )
 
 
 def exact_choice(labels: Sequence[str], logprobs: Sequence[float], chosen: int) -> Choice:

@@ -135,6 +135,7 @@ def scoring_of(judged: Judged[Any], places: Sequence[ChoicePlace]) -> Scoring:
     return Scoring(
         tokens=tuple(token.token for token in judged.response.tokens),
         places=tuple((place.token, place.texts) for place in places),
+        ends=tuple(place.ends for place in places),
     )
 
 

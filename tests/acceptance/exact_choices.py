@@ -4,7 +4,9 @@
 
 `extract` with `Decoding(exact_choices=True)`: one more pass scores what decoding did not visit.
 Here every alternative is then scored by itself: the tokens before it, and its own tokens one by
-one, each by the model's whole distribution; the sums are normalised over the alternatives. Both
+one, each by the model's whole distribution; the sums are normalised over the alternatives. Where
+one label begins another one its end is scored, too: the sum over all tokens that end it and that
+the schema lets stand there, as the mask of an answer says that is written anew up to there. Both
 have to agree within 1e-4 for every alternative. Labels share beginnings and have several tokens;
 some are the beginning of another one. Printed beside: how far the estimate from the path taken is
 from that. The path ends where the answer is decided, so that a tail that is forced counts as
@@ -33,6 +35,7 @@ from extractkit.messages import Capabilities, ModelRequest, ModelResponse
 from extractkit.parsing import parse_json
 from extractkit.providers.local import Local
 from extractkit.providers.local._chat import ChatML
+from extractkit.providers.local._constraint import GrammarCompiler, GrammarMask
 from extractkit.providers.local._engine import Engine
 from extractkit.providers.local._libllama import LibllamaEngine
 from extractkit.providers.local._requantise import requantise
@@ -45,6 +48,7 @@ from .shared_data import Bounds, machine
 
 _WITHIN: Final = 1e-4
 _CONTEXT: Final = 1024
+_IN_A_NUMBER: Final = tuple(bytes([byte]) for byte in b"0123456789.eE")
 
 
 class Tone(BaseModel):
@@ -192,16 +196,19 @@ def _teacher(
         request.messages, request.stable_messages
     )
     pieces = {piece: token for token, piece in enumerate(engine.vocabulary.pieces)}
+    assert request.constraint is not None
     answer = [pieces[token.token] for token in response.tokens]
     data = response.text.encode()
     found: list[list[float]] = []
+    masks = GrammarCompiler(engine.vocabulary, engine.tokenize)
     engine.keep(len(prompt.stable))  # that is there from the extraction; all else is done anew
     for place in places:
-        before = [*prompt.stable, *prompt.rest, *answer[: place.token]]
+        before_here = answer[: place.token]
+        before = [*prompt.stable, *prompt.rest, *before_here]
         done = len(engine.past)
         first = engine.evaluate(before[done:])
         sums = [
-            _forced(engine, first, len(before), text)
+            _forced(engine, first, len(before), text, masks.mask(request.constraint), before_here)
             for text in _alternatives(data, response, place)
         ]
         masses = np.exp(np.array(sums) - max(sums))
@@ -209,33 +216,47 @@ def _teacher(
     return found
 
 
-def _alternatives(data: bytes, response: ModelResponse, place: ChoicePlace) -> list[str]:
-    """Return what could have stood behind the tokens before a place, written out anew."""
+def _alternatives(
+    data: bytes, response: ModelResponse, place: ChoicePlace
+) -> list[tuple[str, bool]]:
+    """Return what could have stood behind the tokens before a place, and whether it must end."""
     begun = len(b"".join(token.token for token in response.tokens[: place.token]))
-    end = place.start + len(
-        json.dumps(json.loads(place.labels[place.chosen]), ensure_ascii=False).encode()
-    )
     values = [json.dumps(json.loads(label), ensure_ascii=False) for label in place.labels]
     bare = [value.removesuffix('"') for value in values]
-    behind = data[end : end + 1].decode()
-    texts: list[str] = []
-    for value, short in zip(values, bare, strict=True):
-        is_begun = sum(other.startswith(short) for other in bare) > 1
-        whole = value if value != short else value + behind
-        texts.append(data[begun : place.start].decode() + (whole if is_begun else short))
-    return texts
+    head = data[begun : place.start].decode()
+    return [(head + short, sum(other.startswith(short) for other in bare) > 1) for short in bare]
 
 
-def _forced(engine: Engine, first: Any, start: int, text: str) -> float:
+def _forced(
+    engine: Engine,
+    first: Any,
+    start: int,
+    text: tuple[str, bool],
+    mask: GrammarMask,
+    written: Sequence[int],
+) -> float:
+    """Return the log-probability of one text, with its end where it must end."""
     total, logits = 0.0, first
-    tokens = engine.tokenize(text)
-    for place, token in enumerate(tokens, 1):
+    for token in written:
+        mask.accept(token)
+    for token in engine.tokenize(text[0]):
         exact = logits.astype(np.float64)
         total += float(exact[token] - np.logaddexp.reduce(exact))
-        if place < len(tokens):
-            logits = engine.evaluate([token])
+        logits = engine.evaluate([token])
+        mask.accept(token)
+    if text[1]:
+        exact = logits.astype(np.float64)
+        shares = np.exp(exact - np.logaddexp.reduce(exact))
+        is_text = text[0].count('"') % 2 == 1
+        ended = [token for token in mask.legal() if _is_end(engine, int(token), is_text=is_text)]
+        total += float(np.log(shares[ended].sum()))
     engine.keep(start)
     return total
+
+
+def _is_end(engine: Engine, token: int, *, is_text: bool) -> bool:
+    piece = engine.vocabulary.pieces[token]
+    return piece[:1] == b'"' if is_text else piece[:1] not in _IN_A_NUMBER
 
 
 if __name__ == "__main__":

@@ -438,7 +438,8 @@ def test_every_alternative_of_a_closed_set_can_be_scored_by_the_model_itself() -
     tone, stars = places
     assert tone.texts == (b' "good', b' "bad', b" null")
     assert tone.labels == ('"good"', '"bad"', "null")
-    assert stars.texts == (b"1,", b"10")
+    assert stars.texts == (b"1", b"10")
+    assert (tone.ends, stars.ends) == ((None, None, None), (b",", None))
     exact = {tone.start: [-1.0, -2.0, -4.0], stars.start: [-0.5, -3.0]}
     found = score(
         made, text, parse_json(text), compiled, leaves=["/tone", "/stars", "/note"], exact=exact

@@ -195,8 +195,9 @@ def test_the_model_scores_what_decoding_did_not_visit_once() -> None:
     assert second.scoring is not None
     assert second.scoring.tokens == tuple(one.token for one in TOKENS)
     assert second.scoring.places == (
-        (0, (b'{"tone":"good', b'{"tone":"bad"', b'{"tone":"bad luck')),
+        (0, (b'{"tone":"good', b'{"tone":"bad', b'{"tone":"bad luck')),
     )
+    assert second.scoring.ends == ((None, b'",', None),)
     assert second.messages == first.messages
     tone = result.confidence["/tone"]
     total = sum(map(math.exp, (-1, -2, -3)))

@@ -2,8 +2,10 @@
 
 Neighbours: `_session` is asked, `_decoding` feeds the engine; `messages.Scoring` says what is to be
 scored. No mask and no sampling: every token of a text, as the tokenizer cuts it, is scored after
-those before it. An answer is evaluated once from its beginning to its last place. What the texts
-of a place have in common is evaluated once, and a last token never is.
+those before it. Where a text has to end, that is the sum over all tokens that may end it there,
+and only these the mask is asked for. An answer is evaluated once from its beginning to its last
+place. What the texts of a place have in common is evaluated once, and a last token is only where a
+text has to end.
 """
 
 from __future__ import annotations
@@ -14,13 +16,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from extractkit.errors import ProviderError
 from extractkit.messages import Scoring
 from extractkit.providers.local._chat import Prompt
+from extractkit.providers.local._constraint import GrammarMask
 from extractkit.providers.local._decoding import PromptMemory
 from extractkit.providers.local._engine import Engine, Logits
 
 __all__ = ["Scored", "score"]
 
+_QUOTE = (b'"',)
+_FOLLOWS = (b",", b"}", b"]", b" ", b"\t", b"\n", b"\r")
 _ROWS = 32  # tokens of a whole answer that are scored at once: each has a row of the vocabulary
 
 
@@ -48,6 +54,7 @@ def score(
     *,
     check: Callable[[], None],
     end_id: int | None = None,
+    mask: GrammarMask | None = None,
 ) -> Scored:
     """Return how probable the texts are.
 
@@ -60,11 +67,13 @@ def score(
         scoring: The answer and the texts.
         check: Called before each evaluation; may raise to end the work.
         end_id: The token that ends an answer; None for the model's own.
+        mask: What the answer was held to, at its start; None where it was free.
 
     Raises:
         ProviderError: If the engine fails.
     """
     run = _Pass(memory, prompt, scoring, check)
+    run.mask = mask
     if end_id is not None:
         run.end_id = end_id
     return run.scored()
@@ -86,6 +95,7 @@ class _Pass:
         self._evaluated = 0
         self._reused = 0
         self.end_id = memory.engine.vocabulary.eos_id
+        self.mask: GrammarMask | None = None
 
     def scored(self) -> Scored:
         """Return what comes of it."""
@@ -95,15 +105,18 @@ class _Pass:
         if self._scoring.whole:
             scores.append(self._whole(answer))
         at = 0
-        for position, texts in self._scoring.places:
+        unended = tuple((None,) * len(texts) for _, texts in self._scoring.places)
+        every = zip(self._scoring.places, self._scoring.ends or unended, strict=True)
+        for (position, texts), ends in every:
             branches = _tokenized(self._engine, texts)
             room = self._engine.context_tokens - len(self._prompt) - position
             if position > len(answer) or not branches or max(map(len, branches)) > room:
                 scores.append(())
                 continue
             self._pending += answer[at:position]
+            self._advance(answer[at:position])
             at = position
-            scores.append(self._place(branches))
+            scores.append(self._place(branches, ends))
         return Scored(scores=tuple(scores), reused=self._reused, evaluated=self._evaluated)
 
     def _whole(self, answer: list[int]) -> tuple[float, ...]:
@@ -135,13 +148,53 @@ class _Pass:
             self._pending = []
         return self._logits
 
-    def _place(self, branches: Sequence[list[int]]) -> tuple[float, ...]:
+    def _advance(self, tokens: list[int]) -> None:
+        if self.mask is not None:
+            for token in tokens:
+                self.mask.accept(token)
+
+    def _place(
+        self, branches: Sequence[list[int]], ends: Sequence[bytes | None]
+    ) -> tuple[float, ...]:
         tree = _Tree(self._memory, _Row.of(self._here()), self._check)
         scores = [0.0] * len(branches)
         for index in sorted(range(len(branches)), key=branches.__getitem__):
-            scores[index] = tree.score(branches[index])
+            tokens, end = branches[index], ends[index]
+            scores[index] = tree.score(tokens, None if end is None else self._ending(tokens, end))
         self._evaluated += tree.close()
         return tuple(scores)
+
+    def _ending(self, tokens: Sequence[int], end: bytes) -> list[int]:
+        """Return the tokens that may end a value behind `tokens`."""
+        vocabulary = self._engine.vocabulary
+        legal = self._legal_behind(tokens)
+        if legal is not None:
+            is_quoted = end.startswith(b'"')
+            first = _QUOTE if is_quoted else _FOLLOWS
+            return [
+                token
+                for token in legal
+                if vocabulary.pieces[token].startswith(first)
+                or (not is_quoted and token in vocabulary.control_ids)
+            ]
+        found = [
+            token
+            for token, piece in enumerate(vocabulary.pieces)
+            if token not in vocabulary.control_ids and _is_end(piece, end)
+        ]
+        return found if end else [*found, self.end_id]
+
+    def _legal_behind(self, tokens: Sequence[int]) -> list[int] | None:
+        """Return what the mask lets follow; None where it knows nothing of `tokens` here."""
+        if self.mask is None:
+            return None
+        here = self.mask.fork()
+        try:
+            for token in tokens:
+                here.accept(token)
+            return [int(token) for token in here.legal()]
+        except ProviderError:  # these tokens are one way to write the value, and it knows another
+            return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +207,11 @@ class _Row:
     def of_token(self, token: int) -> float:
         """Return the log-probability of a token."""
         return float(self.logits[token]) - self.mass
+
+    def of_any(self, tokens: Sequence[int]) -> float:
+        """Return the log-probability that it is one of several tokens."""
+        found = self.logits[list(tokens)].astype(np.float64) - self.mass
+        return float(np.logaddexp.reduce(found, initial=-math.inf))
 
     @staticmethod
     def of(logits: Logits) -> _Row:
@@ -178,27 +236,40 @@ class _Tree:
         self.start = len(self.memory.engine.past)
         self.rows = [self.root]
 
-    def score(self, tokens: list[int]) -> float:
-        """Return the log-probability of `tokens` at this place."""
+    def score(self, tokens: list[int], ending: Sequence[int] | None) -> float:
+        """Return the log-probability of `tokens` at this place, with one of `ending` behind."""
+        needed = len(tokens) - (ending is None)
         shared = 0
-        while shared < min(len(self.path), len(tokens) - 1):
+        while shared < min(len(self.path), needed):
             if self.path[shared] != tokens[shared]:
                 break
             shared += 1
         del self.rows[shared + 1 :], self.path[shared:]
         self.memory.engine.keep(self.start + shared)
-        rest = tokens[shared:-1]
+        rest = tokens[shared:needed]
         if rest:
             self.check()
             self.rows += map(_Row.of, self.memory.feed_every(rest))
             self.path += rest
             self.evaluated += len(rest)
-        return math.fsum(row.of_token(token) for row, token in zip(self.rows, tokens, strict=True))
+        total = math.fsum(
+            row.of_token(token) for row, token in zip(self.rows, tokens, strict=False)
+        )
+        return total if ending is None else total + self.rows[-1].of_any(ending)
 
     def close(self) -> int:
         """Forget what was evaluated here; return how many tokens that was."""
         self.memory.engine.keep(self.start)
         return self.evaluated
+
+
+def _is_end(piece: bytes, end: bytes) -> bool:
+    """Whether a token ends a value that `end` would follow."""
+    quote = end[:1] if end.startswith(b'"') else b""
+    rest = piece[len(quote) :].lstrip()
+    if not piece.startswith(quote) or not piece:
+        return False
+    return not rest or (end != quote and rest.startswith(end[len(quote) :]))
 
 
 def _ids(engine: Engine, tokens: Sequence[bytes]) -> list[int]:

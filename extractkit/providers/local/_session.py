@@ -74,22 +74,25 @@ class Session:
         patience.check()
         prompt = self._chat.encode(request.messages, request.stable_messages)
         if request.scoring is not None:
-            return self._score(prompt, request.scoring, patience)
+            return self._score(request, prompt, request.scoring, patience)
         patience.stage = "decoding"
         limit, limit_name = self._limit(request, len(prompt))
-        mask = None
-        if request.constraint is not None:
-            if self._grammars is None:
-                self._grammars = GrammarCompiler(
-                    self.engine.vocabulary, self.engine.tokenize, end_ids=(self._chat.end_id,)
-                )
-            mask = self._grammars.mask(request.constraint)
+        mask = self._mask(request)
         sampler = Sampler(request.sampling)
         decoded = self._decode(request, prompt, mask, sampler, limit=limit, check=patience.check)
         details = self._details(decoded, sampler)
         if mask is not None and mask.warnings:
             details["grammar_warnings"] = list(mask.warnings)
         return self._response(prompt, decoded, details, limit_name)
+
+    def _mask(self, request: ModelRequest) -> GrammarMask | None:
+        if request.constraint is None:
+            return None
+        if self._grammars is None:
+            self._grammars = GrammarCompiler(
+                self.engine.vocabulary, self.engine.tokenize, end_ids=(self._chat.end_id,)
+            )
+        return self._grammars.mask(request.constraint)
 
     def _decode(
         self,
@@ -122,11 +125,19 @@ class Session:
             check=check,
         )
 
-    def _score(self, prompt: Prompt, scoring: Scoring, patience: Patience) -> ModelResponse:
+    def _score(
+        self, request: ModelRequest, prompt: Prompt, scoring: Scoring, patience: Patience
+    ) -> ModelResponse:
         patience.stage = "scoring"
         began = time.perf_counter()
+        is_ended = any(end is not None for ends in scoring.ends for end in ends)
         scored = score(
-            self._memory, prompt, scoring, check=patience.check, end_id=self._chat.end_id
+            self._memory,
+            prompt,
+            scoring,
+            check=patience.check,
+            end_id=self._chat.end_id,
+            mask=self._mask(request) if is_ended else None,
         )
         return ModelResponse(
             text="",

@@ -1,15 +1,19 @@
 """Scores of texts against the model's own numbers, token after token."""
 
+import math
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from extractkit.errors import DeadlineExceededError, UnsupportedError
-from extractkit.messages import Message, ModelRequest, Scoring, StopReason
+from extractkit.messages import Constraint, Message, ModelRequest, Scoring, StopReason
 from extractkit.providers import Compatible
 from extractkit.providers.local import Local, _session
 from extractkit.providers.local._chat import Prompt
+from extractkit.providers.local._constraint import GrammarCompiler
 from extractkit.providers.local._decoding import PromptMemory
 from extractkit.providers.local._scoring import score
 
@@ -83,6 +87,113 @@ def test_places_at_the_same_token_and_in_other_orders_of_texts_agree() -> None:
     scoring = Scoring(tokens=(), places=((0, texts), (0, texts[::-1])))
     first, second = scored(OneByOne(), scoring).scores
     assert first == pytest.approx(second[::-1])
+
+
+GRAMMARS = GrammarCompiler(VOCABULARY, ids_of)
+LABELS = st.lists(st.text("ab,", min_size=1, max_size=4), min_size=2, max_size=5, unique=True)
+HEAD = '{"name": "'
+
+
+def held_to(labels, *, more):
+    properties = {"name": {"enum": labels}, **({"user": {"enum": [1, 12]}} if more else {})}
+    return GRAMMARS.mask(
+        Constraint(
+            kind="json_schema",
+            name="toy",
+            schema={
+                "type": "object", "properties": properties, "required": [*properties],
+                "additionalProperties": False,
+            },
+        )
+    )  # fmt: skip
+
+
+def enumerated(engine, mask, before, texts, is_begun, written=b""):
+    """Return the mass of each text over all legal ways to write it, and to end it."""
+    engine.keep(0)
+    logits = engine.evaluate(before).astype(np.float64)
+    shares = np.exp(logits - np.logaddexp.reduce(logits))
+    masses = dict.fromkeys(texts, 0.0)
+    for token in mask.legal().tolist():
+        piece = VOCABULARY.pieces[token]
+        after = written + piece
+        if piece.startswith(b'"') and written in texts:
+            if is_begun[written]:
+                masses[written] += shares[token]
+        elif after in texts and not is_begun[after]:
+            masses[after] += shares[token]
+        else:
+            then = mask.fork()
+            then.accept(token)
+            behind = enumerated(engine, then, [*before, token], texts, is_begun, after)
+            for text, mass in behind.items():
+                masses[text] += shares[token] * mass
+    return masses
+
+
+@settings(max_examples=25)
+@given(LABELS, st.booleans())
+def test_scores_with_their_ends_are_the_masses_over_all_legal_ways(labels, more) -> None:
+    head = ids_of(HEAD)
+    tokens = tuple(VOCABULARY.pieces[token] for token in head)
+    texts = tuple(label.encode() for label in labels)
+    is_begun = {
+        text: any(other != text and other.startswith(text) for other in texts) for text in texts
+    }
+    ends = tuple(b'",' if is_begun[text] else None for text in texts)
+    scoring = Scoring(tokens=tokens, places=((len(tokens), texts),), ends=(ends,))
+    prompt = Prompt(stable=(), rest=REST)
+    memory = PromptMemory(OneByOne())
+    mask = held_to(labels, more=more)
+    (found,) = score(memory, prompt, scoring, check=lambda: None, mask=mask).scores
+    legal = held_to(labels, more=more)
+    for token in head:
+        legal.accept(token)
+    masses = enumerated(OneByOne(), legal, [*REST, *head], texts, is_begun)
+    assert [math.exp(each) for each in found] == pytest.approx(
+        [masses[text] for text in texts], rel=1e-4
+    )
+
+
+def test_a_number_that_begins_another_one_ends_with_whatever_is_legal_behind_it() -> None:
+    text = '{"name": "a", "user": 1}'
+    head = text.removesuffix("1}")
+    tokens = piecewise(head)
+    scoring = Scoring(tokens=tokens, places=((len(tokens), (b"1", b"12")),), ends=((b"}", None),))
+    prompt = Prompt(stable=(), rest=REST)
+    mask = held_to(["a", "b"], more=True)
+    memory = PromptMemory(OneByOne())
+    (found,) = score(memory, prompt, scoring, check=lambda: None, mask=mask).scores
+    before = [*REST, *ids_of(head)]
+    assert found[0] == pytest.approx(forced(OneByOne(), before, b"1}"), abs=1e-5)
+    free = scored(OneByOne(), scoring, prompt).scores[0]
+    spaced = [b"}", *(b"%c" % byte for byte in b" \t\n\r\x0b\x0c")]
+    ways = [forced(OneByOne(), before, b"1" + each) for each in spaced]
+    assert free[0] == pytest.approx(np.logaddexp.reduce(ways), abs=1e-5)
+
+
+def test_without_a_mask_the_end_of_a_root_is_that_of_the_answer() -> None:
+    found = scored(
+        OneByOne(), Scoring(tokens=(), places=((0, (b"1", b"12")),), ends=((b"", None),))
+    )
+    before = [*STABLE, *REST, *ids_of("1")]
+    engine = OneByOne()
+    engine.keep(0)
+    exact = engine.evaluate(before).astype(np.float64)
+    shares = np.exp(exact - np.logaddexp.reduce(exact))
+    blank = [VOCABULARY.pieces.index(b"%c" % byte) for byte in b" \t\n\r\x0b\x0c"]
+    one = forced(OneByOne(), before[:-1], b"1")
+    ended = shares[[VOCABULARY.eos_id, *blank]].sum()
+    assert found.scores[0][0] == pytest.approx(one + math.log(ended), abs=1e-5)
+
+
+def test_a_text_that_the_mask_does_not_know_is_ended_by_its_bytes() -> None:
+    tokens = piecewise(HEAD)
+    texts, ends = (b"c", b"cc"), ((b'"}', None),)
+    scoring = Scoring(tokens=tokens, places=((len(tokens), texts),), ends=ends)
+    mask = held_to(["a", "b"], more=False)
+    held = score(PromptMemory(OneByOne()), PROMPT, scoring, check=lambda: None, mask=mask)
+    assert held.scores == scored(OneByOne(), scoring).scores
 
 
 def test_scores_do_not_depend_on_what_was_asked_before() -> None:
