@@ -352,9 +352,11 @@ class ExtractionResult(Generic[T]):
         cost_usd: What they cost in US dollars; None where no price was asked for or known.
         presence: How sure it was that null, nothing or a value of this type stands at a place
             that could hold another, by pointer of leaf, object or list.
-        lengths: How sure it was of the length of each list, by pointer.
+        lengths: How sure it was of the length of each list, by pointer; where several answers were
+            drawn, how far they agree on it.
         token_confidence: Where several answers were drawn and `confidence` says how far they
-            agree: what the tokens of the returned one say of each leaf; empty elsewhere.
+            agree: what the tokens of the returned one say of each leaf, and of lengths and keys
+            left out; empty elsewhere.
         verdicts: With `Decoding(verdict=True)`: how probable it is to the model, asked once more,
             that a text or number is right; by pointer, always a choice or unavailable.
         attempts: Every answer in order.
