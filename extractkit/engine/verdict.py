@@ -219,14 +219,20 @@ def _read(
 
 
 def _verdict(letter: str, found: Confidence) -> Confidence:
-    """Return how probable "right" is, where `found` is how probable the chosen letter is."""
+    """Return how probable "right" is, where `found` is how probable the chosen letter is.
+
+    Where "right" was not written and is not visible, nothing is known of it: its low end counts,
+    as with any choice.
+    """
     if found.kind != "choice" or found.probability is None:
         return Confidence(kind="unavailable", reason=f"verdict: {found.reason}")
     probability = found.probability
     low = probability if found.low is None else found.low
     high = probability if found.high is None else found.high
     if letter != _RIGHT:
+        is_seen = json.dumps(_RIGHT) in found.alternatives
         probability, low, high = 1.0 - probability, 1.0 - high, 1.0 - low
+        probability = probability if is_seen else low
     named = {json.dumps(_RIGHT): "right", json.dumps(_WRONG): "wrong"}
     known = found.alternatives
     told = f"verdict: asked whether the value is right, the model wrote {letter}"

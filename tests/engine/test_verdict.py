@@ -158,17 +158,36 @@ def test_without_enforcement_the_form_is_told_in_words() -> None:
     assert result.verdicts["/text"].probability == pytest.approx(0.9)
 
 
-def test_a_letter_that_is_not_visible_leaves_bounds() -> None:
-    hidden = _letters(("B", {"B": 0.8, "C": 0.05}))
+@pytest.mark.parametrize("wrong", [0.8, 0.3])
+def test_a_letter_that_is_not_visible_leaves_bounds_and_counts_with_its_low_end(
+    wrong: float,
+) -> None:
+    hidden = _letters(("B", {"B": wrong, "C": 0.05}))
     result, _ = _asked(_answer('{"value":"x"}'), hidden, target=str)
     found = result.verdicts[""]
     assert found.kind == "choice"
-    assert found.alternatives == pytest.approx({"wrong": 0.8})
+    assert found.alternatives == pytest.approx({"wrong": wrong})
     assert found.low is not None
     assert found.high is not None
-    assert found.probability == pytest.approx(0.2)
+    assert found.probability is not None
+    assert found.probability == sys.float_info.min
     assert 0.0 <= found.low <= found.probability <= found.high <= 1.0
+    assert found.high == pytest.approx(1 - wrong)
     assert 'no visible token decides for "A"' in found.reason
+
+
+def test_a_letter_that_left_both_open_rules_neither_out() -> None:
+    """The quote and the letter in one token, and beside it nearly always the quote alone."""
+    beside = {'"A"}': 0.01, '"': 0.99}
+    shares = {key: math.log(value) for key, value in beside.items()}
+    others = tuple(TokenAlternative(token=key.encode(), logprob=p) for key, p in shares.items())
+    last = TokenLogprob(token=b'"A"}', logprob=shares['"A"}'], alternatives=others)
+    letters = ModelResponse(text='{"1":"A"}', stop=StopReason.STOP, tokens=(_token('{"1":'), last))
+    result, _ = _asked(_answer('{"value":7}'), letters, target=int)
+    found = result.verdicts[""]
+    assert found.probability == found.low == pytest.approx(0.01)
+    assert found.high == pytest.approx(1.0)
+    assert found.alternatives == pytest.approx({"right": 0.01})
 
 
 def test_what_is_all_but_certain_is_above_zero() -> None:
