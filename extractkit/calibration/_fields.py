@@ -100,7 +100,10 @@ class FieldCalibration:
         return self.fields.get(field_of(pointer), self.pooled).apply(confidence)
 
     def apply_all(self, confidences: Mapping[Pointer, Confidence]) -> dict[Pointer, float]:
-        """Return the probability of being right of every leaf that has a confidence."""
+        """Return the probability of being right of every leaf that has a confidence.
+
+        From its `probability`; a policy takes the low end, where it has bounds.
+        """
         return {
             pointer: self.apply(pointer, confidence.probability)
             for pointer, confidence in confidences.items()

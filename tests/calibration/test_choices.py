@@ -7,13 +7,14 @@ import json
 import math
 import random
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
-from extractkit import Confidence
+from extractkit import Cascade, Confidence, Extractor
 from extractkit.calibration import (
     AbstentionPolicy,
     ChoiceScaling,
@@ -22,6 +23,8 @@ from extractkit.calibration import (
     least_confidence,
 )
 from extractkit.errors import UsageError
+from extractkit.messages import ModelResponse, StopReason, TokenAlternative, TokenLogprob
+from extractkit.testing import FakeProvider
 from tests.calibration.making import result_with
 
 LABELS: tuple[str, ...] = ('"a"', '"b"', '"c"', '"d"')
@@ -235,3 +238,27 @@ def test_maps_by_field_are_of_confidences_alone() -> None:
     maps = FieldCalibration(pooled=TemperatureScaling(temperature=1.0))
     with pytest.raises(UsageError, match="give its `probability`"):
         maps.apply("/tone", given_whole)
+
+
+def test_a_cascade_takes_it_for_its_map() -> None:
+    """Above a temperature of 1 a choice falls below the threshold, and the next model is asked."""
+
+    class Note(BaseModel):
+        tone: Literal["good", "bad"]
+
+    def answer(mass: float) -> ModelResponse:
+        other = (TokenAlternative(token=b"bad", logprob=math.log(1 - mass)),)
+        tokens = (
+            TokenLogprob(token=b'{"tone":"', logprob=0.0),
+            TokenLogprob(token=b"good", logprob=math.log(mass), alternatives=other),
+            TokenLogprob(token=b'"}', logprob=0.0),
+        )
+        text = b"".join(token.token for token in tokens).decode()
+        return ModelResponse(text=text, stop=StopReason.STOP, tokens=tokens)
+
+    policy = AbstentionPolicy(threshold=0.8, target_accuracy=0.9, confidence_level=0.9)
+    extractors = [Extractor(Note, model=FakeProvider([answer(0.9), answer(0.9)])) for _ in "ab"]
+    with Cascade(extractors, policy, calibration=ChoiceScaling(temperature=4.0)) as cascade:
+        assert [stage.kept for stage in cascade.extract("x").stages] == [False, True]
+    with Cascade(extractors, policy, calibration=ChoiceScaling(temperature=1.0)) as cascade:
+        assert [stage.kept for stage in cascade.extract("x").stages] == [True]
