@@ -29,7 +29,7 @@ __all__ = [
     "reasoning",
 ]
 
-VERSION = "2026-11-30.3"
+VERSION = "2026-11-30.4"
 """Changes whenever a word that is sent changes."""
 
 _SYSTEM = """\
