@@ -17,7 +17,7 @@ from extractkit.grounding.amounts import amount_of
 from extractkit.grounding.compounds import compounds_at
 from extractkit.grounding.edges import is_bare
 from extractkit.grounding.numbers import NumberReading
-from extractkit.grounding.scales import GAPS, SYMBOLS, has_letter
+from extractkit.grounding.scales import CODES, GAPS, SYMBOLS, has_letter
 from extractkit.grounding.signs import Signed, signs
 from extractkit.grounding.surroundings import After, counted, goes_on, look_after, look_left
 from extractkit.grounding.tokens import OVER_SPACE
@@ -25,6 +25,8 @@ from extractkit.grounding.tokens import OVER_SPACE
 __all__ = ["is_quantity", "quoted"]
 
 _NOTHING: Final = Decimal(0)
+_LETTERS: Final = re.compile(r"[A-Za-z]+")
+_CODES: Final = frozenset(map(str.upper, CODES))
 _LONGEST: Final = 40
 _NUMBER: Final = re.compile(r"\d[\d.,'\u2019\u00a0\u202f\u2009 ]*\Z")
 _SCALE_WORD: Final = re.compile(r"(?<=[\d ])[^\W\d_]+\Z")
@@ -61,6 +63,9 @@ def is_quantity(value: str) -> bool:
         return False
     if value[0].isalpha() and (value[:4].isalpha() or not value[-1].isdecimal()):
         return False  # only a currency may stand before digits
+    letters = _LETTERS.match(value) if value.isascii() and "$" not in value else None
+    if letters and letters.group().upper() not in _CODES:
+        return False  # AX-1234 is the name of something
     core = value.lstrip("-+\u2212\u2013 ")
     if core[:1].isdecimal() and (_WITH_UNIT.match(core) or _is_fraction(core)):
         return True
