@@ -570,8 +570,9 @@ def test_a_loop_that_ended_without_a_word_is_forgotten(server: Loopback) -> None
     loop = asyncio.new_event_loop()
     client = loop.run_until_complete(_client_of_loop(provider))
     loop.run_until_complete(client.close())
-    loop.close()
     assert len(provider._own._by_loop) == 1
+    loop.close()
+    assert len(provider._own._by_loop) == 0
     asyncio.run(provider.acomplete(ASKED))
     assert len(provider._own._by_loop) == 0
 

@@ -997,8 +997,8 @@ def test_published_schemas_are_read_in_time() -> None:
 def test_every_rule_and_every_word_is_on_the_reference_page() -> None:
     page = (ROOT / "docs" / "reference" / "lint.md").read_text(encoding="utf-8")
     titles = [line[3:] for line in page.splitlines() if line.startswith("## ")]
-    assert titles == [*LINT_RULES, "Words", "Limits"]
-    said = page.partition("## Words")[2].partition("## Limits")[0]
+    assert titles == [*LINT_RULES, "Words", "Tools", "Limits"]
+    said = page.partition("## Words")[2].partition("## Tools")[0]
     for listed in (
         words.UNITS, words.AFTER_IN, words.SHORT_UNITS, words.UNITLESS, words.MEASURES,
         words.MONEY, words.VAGUE, words.PER_TIME,
