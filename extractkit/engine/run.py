@@ -34,7 +34,7 @@ from extractkit.errors import (
     ProviderError,
     UsageError,
 )
-from extractkit.messages import ModelRequest, ModelResponse, StopReason
+from extractkit.messages import ModelRequest, ModelResponse, Scoring, StopReason
 from extractkit.paths import Pointer
 from extractkit.results import Confidence, ExtractionResult, Status
 
@@ -191,24 +191,38 @@ class Run(Asking[T]):
 
     def _weigh(self, index: int, draws: Draws[T], judged: Judged[T]) -> Flowing[None]:
         """Find out how much a whole answer counts; without that it counts nothing."""
-        if judged.parsed is None or judged.request is None:
+        if judged.parsed is None:
             return
-        request = dataclasses.replace(judged.request, scoring=weighed_by(judged.response))
-        try:
-            answer = yield from self._ask(request)
-        except (DeadlineExceededError, ProviderError, UsageError) as error:
-            self._note(f"answer {index + 1} could not be weighed: {error.message}", "not_scored")
+        failed = f"answer {index + 1} could not be weighed"
+        scores = yield from self._scores(judged, weighed_by(judged.response), failed)
+        if scores is None:
             return
-        self._beside.append(answer.response)
-        weight = log_weight(judged.response, next(iter(answer.response.scores), ()))
+        weight = log_weight(judged.response, next(iter(scores), ()))
         if weight is not None:
             draws.weights[index] = weight
             return
         self._note(
-            f"answer {index + 1} could not be weighed: the model's tokens do not spell it, or its "
-            "context has no room to read it again",
+            f"{failed}: the model's tokens do not spell it, or its context has no room to read it "
+            "again",
             "not_scored",
         )
+
+    def _scores(
+        self, judged: Judged[T], scoring: Scoring, failed: str
+    ) -> Flowing[tuple[tuple[float, ...], ...] | None]:
+        """Have the model score texts in place of parts of an answer; None where it did not.
+
+        The answer stands without that, so that what goes wrong here is noted.
+        """
+        if judged.request is None:
+            return None
+        try:
+            answer = yield from self._ask(dataclasses.replace(judged.request, scoring=scoring))
+        except (DeadlineExceededError, ProviderError, UsageError) as error:
+            self._note(f"{failed}: {error.message}", "not_scored")
+            return None
+        self._beside.append(answer.response)
+        return answer.response.scores
 
     def _best(self) -> tuple[Judged[T], Scores | None]:
         """Return the answer that is given out, and how far several agree with it."""
@@ -227,24 +241,18 @@ class Run(Asking[T]):
         return best, agreed(self._setup, draws, given, best)
 
     def _score(self, judged: Judged[T]) -> Flowing[Exact]:
-        """Have the model score the alternatives of the answer's choices.
-
-        The answer stands without that, so that what goes wrong here is noted.
-        """
+        """Have the model score the alternatives of the answer's choices."""
         if judged.is_assembled:
             told = "no model wrote this answer as a whole, so that its alternatives were not scored"
             self._note(told, "not_scored")
         places = places_in(self._setup, judged)
-        if judged.request is None or not places:
+        if not places:
             return {}
-        request = dataclasses.replace(judged.request, scoring=scoring_of(judged, places))
-        try:
-            answer = yield from self._ask(request)
-        except (DeadlineExceededError, ProviderError, UsageError) as error:
-            self._note(f"the alternatives could not be scored: {error.message}", "not_scored")
+        failed = "the alternatives could not be scored"
+        said = yield from self._scores(judged, scoring_of(judged, places), failed)
+        if said is None:
             return {}
-        self._beside.append(answer.response)
-        scores, missing = exact_scores(places, answer.response.scores)
+        scores, missing = exact_scores(places, said)
         for pointer in missing:
             self._note(
                 f"the alternatives at {pointer or '(root)'} could not be scored: the model's "
