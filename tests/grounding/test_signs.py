@@ -122,7 +122,7 @@ def test_beside_what_may_be_a_sign_the_plain_number_is_doubtful(text: str, negat
             "{}\u20ac-",
             "{} (CR)",
             "EUR-{}",
-            "1.00,-{}",
+            "0.50,-{}",
             "a,-{},b",
             "[-{}]",
             "...-{}",
