@@ -101,7 +101,7 @@ class Source:
         self._options = options
         self._convention = convention(options.locale)
         self._reference = _reference(options.reference_date)
-        self._known: dict[tuple[ClaimKind, object], Places | Miss | _InUnits] = {}
+        self._read: dict[Seen, Places | Miss | _InUnits] = {}
         self.is_short = len(text) <= _SHORT
         # Neither in a long text nor beyond ASCII is a glance enough.
         self._glance = Glance(text) if self.is_short and text.isascii() else None
@@ -157,7 +157,9 @@ class Source:
 
     def read(self, pointer: Pointer, seen: Seen) -> Places:
         """Return every place of a value of which one has been seen, for the claim at `pointer`."""
-        found = self._find_once(seen.value, seen.kind)
+        found = self._read.get(seen)
+        if found is None:
+            found = self._read[seen] = self._find(seen.value, seen.kind)
         if isinstance(found, Miss):
             return Places([self._text.find(seen.spelled)], len(seen.spelled), "exact")
         return self._of(found, pointer)
@@ -178,14 +180,7 @@ class Source:
                 if kind != "key":
                     seen.append(found)
                 return found
-        return self._find_once(value, kind)
-
-    def _find_once(self, value: JsonValue, kind: ClaimKind) -> Places | Miss | _InUnits:
-        key = kind, _key(value)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._find(value, kind)
-        return found
+        return self._find(value, kind)
 
     def _find(self, value: JsonValue, kind: ClaimKind) -> Places | Miss | _InUnits:
         if kind == "text" and isinstance(value, str):
