@@ -9,6 +9,7 @@ leaves what others have taken. The same claims and text always give the same cho
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -20,8 +21,9 @@ from extractkit.grounding.places import Grade, Place, Places
 from extractkit.grounding.siblings import LINE_BREAK_COST, Siblings, distance, to_nearest
 from extractkit.paths import Pointer
 
-__all__ = ["Grade", "Place", "Places", "choose", "line_breaks"]
+__all__ = ["Grade", "Place", "Places", "choose", "is_in_list", "line_breaks"]
 
+_IN_LIST = re.compile(r"/\d+(?:/|\Z)")
 # Of more places of one value than these, the first free ones are looked at.
 _CANDIDATES = 32
 # More fields of one object than these with the same value are a map: each takes what is nearest.
@@ -34,6 +36,11 @@ _Open: TypeAlias = "tuple[int, Siblings, Places]"
 def line_breaks(text: str) -> list[int]:
     """Return where the line breaks of `text` stand."""
     return list(map(add, accumulate(map(len, text.split("\n")[:-1])), count()))
+
+
+def is_in_list(pointer: Pointer) -> bool:
+    """Return whether the place is an item of a list, or inside of one."""
+    return _IN_LIST.search(pointer) is not None
 
 
 def choose(places: Mapping[Pointer, Places], breaks: Sequence[int]) -> list[int]:
@@ -54,13 +61,13 @@ def choose(places: Mapping[Pointer, Places], breaks: Sequence[int]) -> list[int]
         if siblings is None:
             siblings = placed[parent] = Siblings(breaks)
         if len(each.starts) == 1:
-            siblings.add(each.starts[0], each.ends[0])
-            choice.used.add((each.starts[0], each.ends[0]))
-        else:
-            is_in_list = any(map(str.isdecimal, pointer.split("/")))
-            (in_lists if is_in_list else others).append((index, siblings, each))
-            if is_in_list and _is_item(parent):
+            choice.put(index, siblings, each, 0)
+        elif is_in_list(pointer):
+            in_lists.append((index, siblings, each))
+            if _is_item(parent):
                 rows[parent].append((index, siblings, each))
+        else:
+            others.append((index, siblings, each))
     choice.group((*in_lists, *others))
     anchored: set[int] = set()
     for index, siblings, each in in_lists:
@@ -90,6 +97,13 @@ class _Choice:
         self._breaks = breaks
         self._same: dict[int, tuple[list[int], int]] = {}
         self._apart: dict[int, list[int]] = {}
+
+    def put(self, index: int, siblings: Siblings, each: Places, taken: int) -> None:
+        """Let a value have one of its places."""
+        self.chosen[index] = taken
+        start, end = each.starts[taken], each.ends[taken]
+        self.used.add((start, end))
+        siblings.add(start, end)
 
     def group(self, undecided: Sequence[_Open]) -> None:
         """Note which values of one parent have the same places."""
@@ -127,10 +141,7 @@ class _Choice:
                 further = distance(place, around.starts, around.ends, self._breaks, -1)
             if least is None or (cost, further) < least:
                 least, taken = (cost, further), at
-        self.chosen[index] = taken
-        start, end = each.starts[taken], each.ends[taken]
-        self.used.add((start, end))
-        siblings.add(start, end)
+        self.put(index, siblings, each, taken)
         return index
 
     def _candidates(self, each: Places) -> Sequence[int]:
@@ -157,10 +168,7 @@ class _Choice:
             taken = apart[at] if at < len(apart) else None
         if taken is None:
             taken = siblings.nearest(each) if siblings.starts else each.preferred
-        self.chosen[index] = taken
-        start, end = each.starts[taken], each.ends[taken]
-        self.used.add((start, end))
-        siblings.add(start, end)
+        self.put(index, siblings, each, taken)
 
     def _spread(
         self, siblings: Siblings, each: Places, wanted: int, *, is_in_list: bool

@@ -6,20 +6,18 @@ for several. It is a doubt and no verdict: a header can hold for every row of a 
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, takewhile
 from operator import attrgetter, gt
 
-from extractkit.grounding.align import Places
+from extractkit.grounding.align import Places, is_in_list
 from extractkit.grounding.glance import Glance, Seen
 from extractkit.paths import Pointer, join, split
 from extractkit.results import Finding, Validity
 
 __all__ = ["may_share", "shared_places"]
 
-_IN_LIST = re.compile(r"/\d+(?:/|\Z)", re.ASCII)
 _HEAD, _COUNT = attrgetter("head"), attrgetter("count")
 
 
@@ -51,7 +49,7 @@ def may_share(
             contested[each.mark] |= {other, each}
     done: set[Places] = set()
     for pointer, found in read.items():
-        if found not in done and _IN_LIST.search(pointer):
+        if found not in done and is_in_list(pointer):
             done.add(found)
             there = chain.from_iterable(glance.marks_at(start) for start, _ in found.spans)
             for mark in first.keys() & there:
@@ -66,7 +64,7 @@ def _same_column(
     involved = set(chain.from_iterable(contested))
     columns: defaultdict[Places | Seen, set[Pointer]] = defaultdict(set)
     for pointer, each in places.items():
-        if each in involved and _IN_LIST.search(pointer):
+        if each in involved and is_in_list(pointer):
             columns[each].add(_column(pointer))
     found: set[Seen] = set()
     for group in contested if len(columns) > 1 else ():
