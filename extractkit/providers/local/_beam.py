@@ -32,7 +32,6 @@ decoding makes for it, so that its numbers are the same; a beam of k costs up to
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -42,7 +41,7 @@ from extractkit.errors import UnsupportedError
 from extractkit.messages import StopReason
 from extractkit.providers.local._chat import Prompt
 from extractkit.providers.local._constraint import GrammarMask, Legal
-from extractkit.providers.local._decoding import Decoded, PromptMemory, require_finite
+from extractkit.providers.local._decoding import Decoded, Passes, PromptMemory, require_finite
 from extractkit.providers.local._engine import Engine, Logits
 from extractkit.providers.local._growing import Growing
 from extractkit.providers.local._recording import Recorder, best_places, log_mass
@@ -91,24 +90,14 @@ def search(
         )
     recorder = None if top_logprobs is None else Recorder(engine.vocabulary, top_logprobs)
     answer = Growing(engine.vocabulary, mask=mask, limit=limit, recorder=recorder)
-    beam = _Search(memory, prompt, width=width, recorder=recorder, check=check)
-    started = time.perf_counter()
+    passes = Passes(memory, prompt, check)
+    beam = _Search(engine, passes, width=width, recorder=recorder, check=check)
     try:
         best = beam.best(answer)
     finally:
         beam.branches.clear()
-    ended = time.perf_counter()
-    first = beam.first_choice_at or ended
-    return Decoded(
-        tokens=tuple(best.answer.tokens),
-        records=tuple(best.answer.records),
-        stop=best.answer.stop,
-        stop_detail=best.answer.detail,
-        forward_passes=beam.passes,
-        forced_tokens=best.answer.forced,
-        prompt_tokens_reused=beam.reused,
-        prefill_s=first - started,
-        decode_s=ended - first,
+    return passes.decoded(
+        best.answer,
         beam={
             "width": width,
             "score": best.score,
@@ -186,24 +175,21 @@ class _Search:
 
     def __init__(
         self,
-        memory: PromptMemory,
-        prompt: Prompt,
+        engine: Engine,
+        passes: Passes,
         *,
         width: int,
         recorder: Recorder | None,
         check: Callable[[], None],
     ) -> None:
-        self._memory = memory
-        self._prompt = prompt
+        self._engine = engine
+        self._passes = passes
         self._width = width
         self._recorder = recorder
         self._check = check
-        self.branches = _Branches(memory.engine)
+        self.branches = _Branches(engine)
         self.finished: list[_Beginning] = []
         self.cut: list[_Beginning] = []
-        self.passes = 0
-        self.reused = 0
-        self.first_choice_at: float | None = None
 
     def best(self, answer: Growing) -> _Beginning:
         """Return the best answer that begins as `answer` does."""
@@ -256,22 +242,18 @@ class _Search:
         logits = self._evaluate(beginning)
         legal = beginning.legal
         scores = logits if legal is None else logits.take(legal)
-        require_finite(scores.max(), self._memory.engine)
+        require_finite(scores.max(), self._engine)
         return _Seen(beginning=beginning, logits=logits, scores=scores, mass=log_mass(scores))
 
     def _evaluate(self, beginning: _Beginning) -> Logits:
-        pending = beginning.answer.pending
-        if self.passes:
+        is_first = not self._passes.count
+        if not is_first:
             self.branches.go_to(beginning.branch)
-            logits = self._memory.feed(pending, self._check)
-            beginning.branch = self.branches.kept()
-        else:
-            self.reused = self._memory.begin(self._prompt.stable, self._check)
-            logits = self._memory.feed([*self._prompt.rest, *pending], self._check)
+        logits = self._passes.logits(beginning.answer.pending)
+        if is_first:
             self.branches.begin()
-            self.first_choice_at = time.perf_counter()
-        pending.clear()
-        self.passes += 1
+        else:
+            beginning.branch = self.branches.kept()
         return logits
 
     def _continued(self, option: _Option) -> _Beginning:

@@ -27,7 +27,7 @@ from extractkit.providers.local._penalties import Penalties
 from extractkit.providers.local._recording import Recorder
 from extractkit.providers.local._sampling import Sampler
 
-__all__ = ["Decoded", "PromptMemory", "decode", "require_finite", "text_of"]
+__all__ = ["Decoded", "Passes", "PromptMemory", "decode", "require_finite", "text_of"]
 
 _PIECE = 128  # tokens between two looks at the clock while a prompt is evaluated
 
@@ -111,6 +111,70 @@ class PromptMemory:
         return logits
 
 
+class Passes:
+    """The passes of the model over one prompt and what is written behind it.
+
+    Args:
+        memory: The engine, and what it remembers.
+        prompt: What is answered.
+        check: Called before each piece that is evaluated; may raise to end the work.
+
+    Attributes:
+        count: How many there were, that over the prompt's last piece included.
+    """
+
+    def __init__(self, memory: PromptMemory, prompt: Prompt, check: Callable[[], None]) -> None:
+        self._memory = memory
+        self._prompt = prompt
+        self._check = check
+        self.count = 0
+        self._reused = 0
+        self._began = time.perf_counter()
+        self._first_choice_at: float | None = None
+
+    def logits(self, pending: list[int]) -> Logits:
+        """Return the logits after `pending`, which is emptied; first the prompt comes before it."""
+        if not self.count:
+            self._reused = self._memory.begin(self._prompt.stable, self._check)
+            pending[:0] = self._prompt.rest
+        logits = self._memory.feed(pending, self._check)
+        pending.clear()
+        self.count += 1
+        if self._first_choice_at is None:
+            self._first_choice_at = time.perf_counter()
+        return logits
+
+    def decoded(
+        self,
+        answer: Growing,
+        *,
+        end_logprob: float | None = None,
+        beam: Mapping[str, float] | None = None,
+    ) -> Decoded:
+        """Return an answer that has ended, with what all passes took until now.
+
+        Args:
+            answer: The answer.
+            end_logprob: As of Decoded.
+            beam: As of Decoded; None without one.
+        """
+        ended = time.perf_counter()
+        first = self._first_choice_at or ended
+        return Decoded(
+            tokens=tuple(answer.tokens),
+            records=tuple(answer.records),
+            stop=answer.stop,
+            stop_detail=answer.detail,
+            forward_passes=self.count,
+            forced_tokens=answer.forced,
+            prompt_tokens_reused=self._reused,
+            prefill_s=first - self._began,
+            decode_s=ended - first,
+            end_logprob=end_logprob,
+            beam=beam or {},
+        )
+
+
 def decode(
     memory: PromptMemory,
     prompt: Prompt,
@@ -146,29 +210,17 @@ def decode(
     answer = Growing(
         vocabulary, mask=mask, limit=limit, recorder=recorder, batch_forced=batch_forced
     )
-    run = _Run(memory, prompt, answer, sampler=sampler, penalties=penalties, check=check)
-    run.recorder = recorder
-    started = time.perf_counter()
+    passes = Passes(memory, prompt, check)
+    run = _Run(
+        memory.engine, passes, answer, sampler=sampler, penalties=penalties, recorder=recorder
+    )
     while True:
         answer.take_forced()
         if answer.has_ended():
             break
         check()
         run.step()
-    ended = time.perf_counter()
-    first = run.first_choice_at or ended
-    return Decoded(
-        tokens=tuple(answer.tokens),
-        records=tuple(answer.records),
-        stop=answer.stop,
-        stop_detail=answer.detail,
-        forward_passes=run.passes,
-        forced_tokens=answer.forced,
-        prompt_tokens_reused=run.reused,
-        prefill_s=first - started,
-        decode_s=ended - first,
-        end_logprob=run.end_logprob,
-    )
+    return passes.decoded(answer, end_logprob=run.end_logprob)
 
 
 class _Run:
@@ -176,53 +228,37 @@ class _Run:
 
     def __init__(
         self,
-        memory: PromptMemory,
-        prompt: Prompt,
+        engine: Engine,
+        passes: Passes,
         answer: Growing,
         *,
         sampler: Sampler,
         penalties: Penalties | None,
-        check: Callable[[], None],
+        recorder: Recorder | None,
     ) -> None:
-        self._memory = memory
-        self._prompt = prompt
+        self._engine = engine
+        self._passes = passes
         self._answer = answer
         self._sampler = sampler
         self._penalties = penalties
-        self._check = check
-        self.recorder: Recorder | None = None
-        self.passes = 0
-        self.reused = 0
-        self.first_choice_at: float | None = None
+        self._recorder = recorder
         self.end_logprob: float | None = None
 
     def step(self) -> None:
         """Append one token that the model chooses, or find that the answer ends here."""
         legal = self._answer.legal()
         if not self._answer.take_only(legal):
-            self._choose(self._evaluate(), legal)
-
-    def _evaluate(self) -> Logits:
-        pending = self._answer.pending
-        if not self.passes:
-            self.reused = self._memory.begin(self._prompt.stable, self._check)
-            pending[:0] = self._prompt.rest
-        logits = self._memory.feed(pending, self._check)
-        pending.clear()
-        self.passes += 1
-        if self.first_choice_at is None:
-            self.first_choice_at = time.perf_counter()
-        return logits
+            self._choose(self._passes.logits(self._answer.pending), legal)
 
     def _choose(self, logits: Logits, legal: Legal | None) -> None:
         scores = logits if legal is None else logits.take(legal)
         wanted = scores if self._penalties is None else self._penalties.applied(scores)
         place = self._sampler.choose(wanted)
-        require_finite(scores[place], self._memory.engine)
+        require_finite(scores[place], self._engine)
         token = place if legal is None else int(legal[place])
         record = None
-        if self.recorder is not None:
-            record = self.recorder.chosen(logits, scores, place, legal=legal)
+        if self._recorder is not None:
+            record = self._recorder.chosen(logits, scores, place, legal=legal)
         if self._answer.ends(token):
             self.end_logprob = None if record is None else record.logprob
             return
