@@ -257,10 +257,9 @@ def _context(
     got = (calls.n_ctx(context), calls.n_batch(context), calls.n_ubatch(context))
     # The library rounds a context up to what its kernels like. One that is not shared among the
     # sequences is cut into parts.
-    whole = not branches or calls.n_ctx_seq(context) == got[0]
-    if not (context_tokens <= got[0] < context_tokens + 1024 and got[1:] == (chunk, chunk)):
-        whole = False
-    if not whole:
+    is_whole = not branches or calls.n_ctx_seq(context) == got[0]
+    is_asked = context_tokens <= got[0] < context_tokens + 1024 and got[1:] == (chunk, chunk)
+    if not (is_whole and is_asked):
         calls.free(context)
         raise calls.failure(
             f"{calls.package} made a context of (tokens, batch, part) = {got} where "
