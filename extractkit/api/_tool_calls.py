@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from pydantic import BaseModel
 
-from extractkit.errors import UsageError
+from extractkit.errors import MalformedResponseError, UsageError
 from extractkit.messages import ModelResponse, RawToolCall, StopReason, TokenLogprob
 from extractkit.paths import JsonObject, JsonValue, is_array, is_object
 from extractkit.results import Finding, Validity
@@ -198,23 +198,10 @@ def _around(block: JsonObject) -> JsonObject:
 
 def _tokens_of(choice: JsonValue) -> tuple[TokenLogprob, ...]:
     """Return the tokens of a choice, whatever they wrote; those of its calls among them."""
-    from extractkit.providers._openai import entries, read_tokens
+    from extractkit.providers._openai import all_tokens, entries
 
     logprobs: JsonValue = choice.get("logprobs") if is_object(choice) else None
-    found = entries(logprobs.get("content")) if is_object(logprobs) else []
-    pieces = [_bytes_of(entry) for entry in found]
     try:
-        text = b"".join(pieces).decode("utf-8", "surrogatepass")
-    except UnicodeDecodeError:  # cut inside a character: of no use
+        return all_tokens(entries(logprobs.get("content"))) if is_object(logprobs) else ()
+    except MalformedResponseError:  # of no use, and the calls stand without them
         return ()
-    return read_tokens(found, text)[0] if text else ()
-
-
-def _bytes_of(entry: JsonValue) -> bytes:
-    if not is_object(entry):
-        return b""
-    given: JsonValue = entry.get("bytes")
-    try:
-        return bytes(given) if is_array(given) else str(entry.get("token", "")).encode()
-    except (TypeError, ValueError):
-        return b""

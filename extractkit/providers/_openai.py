@@ -31,6 +31,7 @@ from extractkit.providers._wire import CUT, ServerEvent, malformed
 __all__ = [
     "CUT",
     "Halves",
+    "all_tokens",
     "entries",
     "failure",
     "is_withheld",
@@ -256,7 +257,7 @@ def read_tokens(value: JsonValue, text: str) -> tuple[tuple[TokenLogprob, ...], 
     Those that are not what the API promises are left out too: the answer stands without them.
     """
     try:
-        tokens = tuple(_token(entry) for entry in objects(value))
+        tokens = all_tokens(value)
     except MalformedResponseError as error:
         return (), error.message
     if not tokens:
@@ -265,6 +266,15 @@ def read_tokens(value: JsonValue, text: str) -> tuple[tuple[TokenLogprob, ...], 
     if found is None:
         return (), f"{len(tokens)} tokens came with the answer and do not spell it"
     return found, ""
+
+
+def all_tokens(value: JsonValue) -> tuple[TokenLogprob, ...]:
+    """Return the tokens of a list, whatever they wrote.
+
+    Raises:
+        MalformedResponseError: If one is not what the API promises.
+    """
+    return tuple(_token(entry) for entry in objects(value))
 
 
 def _spelling(tokens: tuple[TokenLogprob, ...], answer: bytes) -> tuple[TokenLogprob, ...] | None:

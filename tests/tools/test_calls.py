@@ -338,6 +338,19 @@ def test_tokens_that_wrote_the_arguments_give_their_confidence() -> None:
     assert "do not stand" in other.confidence["/q"].reason
 
 
+@pytest.mark.parametrize("numbers", [[], None])
+def test_tokens_are_read_by_their_text_where_their_bytes_are_not_given(numbers: Any) -> None:
+    told: list[Any] = [
+        {"token": piece, "bytes": numbers, "logprob": -0.5, "top_logprobs": []}
+        for piece in ('{"q": "', "x", '", "limit": null}')
+    ]
+    answer = chat(("Seek", '{"q": "x", "limit": null}'))
+    answer["choices"][0]["logprobs"] = {"content": told}
+    (call,) = parse_tool_calls(answer, _TOOLS)
+    assert call.confidence["/q"].kind == "sequence"
+    assert call.confidence["/q"].probability == pytest.approx(0.6065, abs=1e-3)
+
+
 @pytest.mark.parametrize(
     "content",
     [
