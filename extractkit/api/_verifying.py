@@ -53,11 +53,7 @@ def verify_enforcement(
         DeadlineExceededError: If the time ended before the answer.
     """
     provider = shared(model)
-    asked = _asked(provider, mode, timeout_s)
-    known = None if refresh else _known(asked)
-    if known is not None:
-        return known
-    return drive(_verification(asked, provider, timeout_s, refresh=refresh), provider)
+    return drive(_verification(provider, mode, timeout_s, refresh=refresh), provider)
 
 
 async def averify_enforcement(
@@ -76,11 +72,7 @@ async def averify_enforcement(
         DeadlineExceededError: If the time ended before the answer.
     """
     provider = shared(model)
-    asked = _asked(provider, mode, timeout_s)
-    known = None if refresh else _known(asked)
-    if known is not None:
-        return known
-    return await adrive(_verification(asked, provider, timeout_s, refresh=refresh), provider)
+    return await adrive(_verification(provider, mode, timeout_s, refresh=refresh), provider)
 
 
 def _asked(provider: Provider, mode: Mode, timeout_s: float | None) -> Asked:
@@ -97,8 +89,14 @@ def _asked(provider: Provider, mode: Mode, timeout_s: float | None) -> Asked:
 
 
 def _verification(
-    asked: Asked, provider: Provider, timeout_s: float | None, *, refresh: bool
+    provider: Provider, mode: Mode, timeout_s: float | None, *, refresh: bool
 ) -> Generator[Step, ModelResponse | None, Enforcement]:
+    """Yield the steps to a verdict: none where there is one already that will do."""
+    asked = _asked(provider, mode, timeout_s)
+
+    def known() -> Enforcement | None:
+        return None if refresh else _known(asked)
+
     def flow(left_s: float | None) -> Generator[Step, ModelResponse | None, Enforcement]:
         today = datetime.datetime.now(datetime.UTC).date()
         found = yield from verification_flow(
@@ -110,14 +108,14 @@ def _verification(
         )
         return _kept(found)
 
+    if (told := known()) is not None:
+        return told
     if not asked.base_url:
-        return flow(timeout_s)
-    return in_one_flight(
-        _key(asked),
-        flow,
-        known=lambda: None if refresh else _known(asked),
-        clock=time.monotonic,
-        timeout_s=timeout_s,
+        return (yield from flow(timeout_s))
+    return (
+        yield from in_one_flight(
+            _key(asked), flow, known=known, clock=time.monotonic, timeout_s=timeout_s
+        )
     )
 
 
