@@ -33,7 +33,6 @@ from extractkit.results import (
 __all__ = ["Price", "best_of", "conclude", "conclude_unasked"]
 
 T = TypeVar("T")
-_NO_SCORES: Final[Exact] = {}
 _NO_DETAILS: Final[Mapping[str, Any]] = {}
 
 Price: TypeAlias = Callable[[str, str, Usage], Decimal | float | None]
@@ -45,13 +44,13 @@ def conclude(
     provider: str,
     judged: Sequence[Judged[T]],
     *,
-    notes: Sequence[Finding] = (),
-    price: Price | None = None,
-    beside: Sequence[ModelResponse] = (),
-    exact: Exact = _NO_SCORES,
-    best: Judged[T] | None = None,
-    agreement: Scores | None = None,
-    details: Mapping[str, Any] = _NO_DETAILS,
+    best: Judged[T],
+    agreement: Scores | None,
+    notes: Sequence[Finding],
+    price: Price | None,
+    beside: Sequence[ModelResponse],
+    exact: Exact,
+    details: Mapping[str, Any],
 ) -> ExtractionResult[T]:
     """Return the result of all attempts.
 
@@ -59,16 +58,14 @@ def conclude(
         setup: How the question was put.
         provider: Name of who answered.
         judged: Every attempt in order, at least one.
+        best: What is given out.
+        agreement: How far several answers agree with it, where several were asked for.
         notes: What there is to say about how the answers came.
         price: What tokens cost.
         beside: Answers that are no attempts, such as reasoning in a step of its own.
         exact: What the model said of the alternatives of choices, where it was asked.
-        best: What is given out; by default the last attempt, or the best where none was good
-            enough.
-        agreement: How far several answers agree with it, where several were asked for.
         details: Facts of how it was chosen.
     """
-    best = best_of(judged) if best is None else best
     sure = sure_of(setup, best, exact, notes)
     responses = [*beside, *[item.response for item in judged]]
     findings = (*best.findings, *notes, *holes_in(sure))
