@@ -1,15 +1,17 @@
 """Every time of day that a text tells as people say it: half past six, 25 to 7 p.m., noon.
 
 Neighbours: `times` reads the clock's own form and asks here when that does not have a time. "In
-the evening" and its like say which half of the day is meant; where nothing does, the hour is read
-as it stands.
+the evening" and its like say which half of the day is meant, as `halves` tells; where nothing does,
+the hour is read as it stands.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
+
+from extractkit.grounding.halves import Part, hours_in
 
 __all__ = ["Spoken", "spoken_times"]
 
@@ -24,6 +26,14 @@ _MINUTES: Final = {
     "twenty-five": 25,
 }
 _FIXED: Final = {"noon": 12, "midday": 12, "midnight": 0}
+_PARTS: Final[Mapping[str, Part]] = {
+    "a": "am",
+    "p": "pm",
+    "morning": "am",
+    "afternoon": "pm",
+    "evening": "pm",
+    "night": "night",
+}
 
 _HOUR: Final = rf"(?P<hour>(?:[01]?\d|2[0-3])(?!\d)|{'|'.join(_HOURS)})"
 _PART: Final = (
@@ -114,11 +124,5 @@ def _number(word: str, words: dict[str, int]) -> int:
 
 def _hour(hour: int, half: str | None, part: str | None) -> int:
     """Return the hour from 0 to 23, which the part of the day may tell."""
-    said = part.lower() if part else {"a": "morning", "p": "afternoon"}.get((half or "").lower())
-    if said is None or hour > 12:
-        return hour
-    if said == "morning":
-        return hour % 12
-    if said == "night":  # one at night is before dawn, nine at night is not
-        return hour % 12 if hour < 6 or hour == 12 else hour + 12
-    return hour % 12 + 12
+    said = part or half
+    return hours_in(_PARTS[said.lower()], hour or 12)[0] if said else hour
