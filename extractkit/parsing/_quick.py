@@ -17,7 +17,7 @@ from typing import Any, Final
 from pydantic_core import from_json, to_json
 
 from extractkit.parsing._document import ParsedDocument, Places, Spans, Table
-from extractkit.parsing._scan import MAX_DEPTH, MAX_DIGITS, is_exact, is_surely_exact
+from extractkit.parsing._scan import MAX_DEPTH, MAX_DIGITS, is_exact
 from extractkit.paths import JsonObject, JsonValue, Pointer, is_array, is_object, join
 
 __all__ = ["parser_keeps_depth", "read_clean"]
@@ -101,7 +101,7 @@ def _has_all_members(value: JsonValue, data: bytes) -> bool:
 
 def _fraction(digits: str) -> float:
     number = float(digits)
-    if not isinf(number) and (is_surely_exact(digits, number) or is_exact(digits, number)):
+    if not isinf(number) and is_exact(digits, number):
         return number
     raise _UnclearError
 

@@ -229,7 +229,7 @@ class Scan:
             self._digits[here] = digits
             self._beyond += _is_decimal(digits)
             self._note("not_finite", start, here, message)
-        elif not is_surely_exact(digits, number) and not is_exact(digits, number):
+        elif not is_exact(digits, number):
             self._digits[here] = digits
             message = f"{_short(digits)} has more digits than a float, which holds {number!r}"
             self._note("inexact_number", start, here, message, severity="note")
@@ -396,13 +396,10 @@ def _children(here: Pointer, value: JsonValue) -> list[tuple[Pointer, JsonValue]
     return []
 
 
-def is_surely_exact(digits: str, number: float) -> bool:
-    """Return whether `number` says the same as `digits`, which are few."""
-    return len(digits) <= _SURE_CHARS and abs(number) > _TINY
-
-
 def is_exact(digits: str, number: float) -> bool:
     """Return whether `number`, a finite one, says the same as `digits`."""
+    if len(digits) <= _SURE_CHARS and abs(number) > _TINY:
+        return True
     try:
         return Decimal(digits) == Decimal(repr(number))
     except InvalidOperation:  # an exponent beyond what Decimal reads: a double read it as 0

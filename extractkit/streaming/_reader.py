@@ -10,11 +10,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection
-from decimal import Decimal, InvalidOperation
 from math import isinf
 from typing import Final, Protocol, TypeAlias
 
-from extractkit.parsing import MAX_DEPTH, MAX_DIGITS
+from extractkit.parsing import MAX_DEPTH, MAX_DIGITS, is_exact
 from extractkit.paths import JsonValue
 
 __all__ = ["ANY_KIND", "Reader", "Told"]
@@ -41,7 +40,6 @@ _ESCAPE_BEGUN: Final = re.compile(
 _LONGEST_ESCAPE: Final = 12
 _FENCE: Final = re.compile(r"(?:`{3,}|~{3,})[ \t]*(?:json|JSON)?[ \t]*\r?\n")
 _FENCE_BEGUN: Final = 64
-_SHORT: Final = 15  # two numbers written in so few characters are never the same double
 _WORDS: Final = {"t": ("true", True), "f": ("false", False), "n": ("null", None)}
 
 
@@ -289,7 +287,7 @@ class Reader:
             number = float(digits)
             self.failed = isinf(number)
             if not self.failed:
-                self._scalar(number, exact=_is_exact(digits, number))
+                self._scalar(number, exact=is_exact(digits, number))
         else:
             self._whole_number(digits)
         return not self.failed
@@ -323,13 +321,3 @@ def _end_of(pattern: re.Pattern[str], piece: str, pos: int) -> int:
     """Return where the match of a pattern that always matches ends."""
     match = pattern.match(piece, pos)
     return pos if match is None else match.end()
-
-
-def _is_exact(digits: str, number: float) -> bool:
-    """Return whether a double says the same as the digits that were written."""
-    if len(digits) <= _SHORT and abs(number) > 1e-307:
-        return True
-    try:
-        return Decimal(digits) == Decimal(repr(number))
-    except InvalidOperation:
-        return False
