@@ -23,10 +23,11 @@ from extractkit.calibration import (
 )
 from extractkit.calibration._binomial import least_count, upper_tail
 from extractkit.errors import UsageError
-from extractkit.messages import ModelResponse, StopReason, TokenLogprob
+from extractkit.messages import TokenLogprob
 from extractkit.testing import FakeProvider
 from tests.acceptance.abstention import LEVEL, is_given_out_wrongly, row_of
 from tests.calibration.making import Two, pairs, result_with
+from tests.confidence.making import answer_of, token
 
 
 def test_over_a_thousand_populations_the_target_is_kept_as_often_as_was_said() -> None:
@@ -310,15 +311,13 @@ def test_the_reasons_of_a_real_answer_are_those_that_are_known() -> None:
         mood: Literal["good", "bad"]
 
     tokens = (
-        TokenLogprob(token=b'{"version":1,"tone":"', logprob=0.0),
+        token('{"version":1,"tone":"', 0.0),
         TokenLogprob(token=b"good", logprob=0.0, forced=True),
-        TokenLogprob(token=b'","mood":"', logprob=0.0),
-        TokenLogprob(token=b"bad", logprob=-0.1),
-        TokenLogprob(token=b'"}', logprob=0.0),
+        token('","mood":"', 0.0),
+        token("bad", -0.1),
+        token('"}', 0.0),
     )
-    text = b"".join(token.token for token in tokens).decode()
-    reply = ModelResponse(text=text, stop=StopReason.STOP, tokens=tokens)
-    result = extract(Note, "x", model=FakeProvider([reply]))
+    result = extract(Note, "x", model=FakeProvider([answer_of(tokens)]))
     assert result.confidence["/version"].kind == result.confidence["/tone"].kind == "unavailable"
     assert policy_at(0.8).apply(result).kept == ("/mood",)
     assert policy_at(0.8).apply(result).keep

@@ -23,9 +23,10 @@ from extractkit.calibration import (
     least_confidence,
 )
 from extractkit.errors import UsageError
-from extractkit.messages import ModelResponse, StopReason, TokenAlternative, TokenLogprob
+from extractkit.messages import ModelResponse
 from extractkit.testing import FakeProvider
 from tests.calibration.making import result_with
+from tests.confidence.making import answer_of, likely
 
 LABELS: tuple[str, ...] = ('"a"', '"b"', '"c"', '"d"')
 
@@ -247,14 +248,7 @@ def test_a_cascade_takes_it_for_its_map() -> None:
         tone: Literal["good", "bad"]
 
     def answer(mass: float) -> ModelResponse:
-        other = (TokenAlternative(token=b"bad", logprob=math.log(1 - mass)),)
-        tokens = (
-            TokenLogprob(token=b'{"tone":"', logprob=0.0),
-            TokenLogprob(token=b"good", logprob=math.log(mass), alternatives=other),
-            TokenLogprob(token=b'"}', logprob=0.0),
-        )
-        text = b"".join(token.token for token in tokens).decode()
-        return ModelResponse(text=text, stop=StopReason.STOP, tokens=tokens)
+        return answer_of([likely('{"tone":"'), likely("good", mass, bad=1 - mass), likely('"}')])
 
     policy = AbstentionPolicy(threshold=0.8, target_accuracy=0.9, confidence_level=0.9)
     extractors = [Extractor(Note, model=FakeProvider([answer(0.9), answer(0.9)])) for _ in "ab"]

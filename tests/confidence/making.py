@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from extractkit import compile_schema
 from extractkit.confidence import Scores, score
-from extractkit.messages import TokenAlternative, TokenLogprob
+from extractkit.messages import ModelResponse, StopReason, TokenAlternative, TokenLogprob
 from extractkit.parsing import parse_json
 from extractkit.paths import walk
 
@@ -27,11 +28,17 @@ def token(piece: Piece, logprob: float, beside: Mapping[str, float] | None = Non
     )
 
 
+def likely(text: str, probability: float = 1.0, **others: float) -> TokenLogprob:
+    """The same by its probability, with those of others that could have stood in its place."""
+    shares = {text: probability, **others}
+    beside = {word: math.log(share) for word, share in shares.items()}
+    return token(text, math.log(probability), beside)
+
+
 def masked(
     piece: str, raw: Mapping[str, float], *, removed: float, forced: bool = False
 ) -> TokenLogprob:
     """A token as the local model gives it: `raw` has the model's own probability of each."""
-    import math
 
     def alternative(other: str) -> TokenAlternative:
         own = raw[other]
@@ -56,6 +63,11 @@ def masked(
 def spelled(tokens: Sequence[TokenLogprob]) -> str:
     """The text that tokens join to."""
     return b"".join(part.token for part in tokens).decode("utf-8", "surrogatepass")
+
+
+def answer_of(tokens: Sequence[TokenLogprob], **parts: Any) -> ModelResponse:
+    """A whole answer that these tokens wrote."""
+    return ModelResponse(text=spelled(tokens), stop=StopReason.STOP, tokens=tuple(tokens), **parts)
 
 
 def scored(

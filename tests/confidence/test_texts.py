@@ -18,7 +18,7 @@ from extractkit.confidence import align
 from extractkit.confidence._decoded import decoded
 from extractkit.messages import Capabilities, ModelResponse, StopReason, TokenLogprob
 from extractkit.testing import FakeProvider
-from tests.confidence.making import masked, spelled, token
+from tests.confidence.making import answer_of, masked, token
 
 
 class Item(BaseModel):
@@ -35,12 +35,11 @@ class Basket(BaseModel):
 
 def scores_of(target: Any, tokens: list[TokenLogprob]) -> Any:
     """Return the result of an answer that is made of `tokens`."""
-    answer = ModelResponse(text=spelled(tokens), stop=StopReason.STOP, tokens=tuple(tokens))
     able = Capabilities(source="a test", logprobs=True)
     return extract(
         target,
         "A text.",
-        model=FakeProvider([answer], capabilities=able),
+        model=FakeProvider([answer_of(tokens)], capabilities=able),
         strategy="prompt",
         retry=Retry(answers=0),
     )

@@ -39,12 +39,11 @@ from extractkit.messages import (
     ModelRequest,
     ModelResponse,
     StopReason,
-    TokenAlternative,
-    TokenLogprob,
 )
 from extractkit.providers.local import Local, _session
 from extractkit.testing import FakeProvider, Reply
 from tests.acceptance.label_codes import LABELS, answers, deciding
+from tests.confidence.making import answer_of, likely
 from tests.providers.local.engines import ByteEngine
 
 CODES = Decoding(label_codes=True)
@@ -370,35 +369,18 @@ def test_each_text_of_an_extractor_has_the_notes() -> None:
 # --- how sure -------------------------------------------------------------------------------------
 
 
-def token(text: str, probability: float = 1.0, **others: float) -> TokenLogprob:
-    named = {text: probability, **others}
-    return TokenLogprob(
-        token=text.encode(),
-        logprob=math.log(probability),
-        alternatives=tuple(
-            TokenAlternative(token=word.encode(), logprob=math.log(share))
-            for word, share in named.items()
-        ),
-    )
-
-
 class Way(BaseModel):
     way: Literal["cash", "card", "cheque"] | None
-
-
-def response(*tokens: TokenLogprob) -> ModelResponse:
-    text = b"".join(each.token for each in tokens).decode()
-    return ModelResponse(text=text, stop=StopReason.STOP, tokens=tokens)
 
 
 @pytest.mark.parametrize("dialect", ["openai-strict", "anthropic"])
 def test_one_token_decides_and_alternatives_are_members(dialect: str) -> None:
     gives = Capabilities(enforcement="native", dialect=dialect, logprobs=True, source="a test")
     tokens = (
-        token('{"'), token("way"), token('":'), token(' "', 0.8, **{" null": 0.2}),
-        token("B", 0.5, A=0.3, C=0.2), token('"}'),
+        likely('{"'), likely("way"), likely('":'), likely(' "', 0.8, **{" null": 0.2}),
+        likely("B", 0.5, A=0.3, C=0.2), likely('"}'),
     )  # fmt: skip
-    result, _ = asked(response(*tokens), target=Way, capabilities=gives)
+    result, _ = asked(answer_of(tokens), target=Way, capabilities=gives)
     found = result.confidence["/way"]
     assert result.value == Way(way="card")
     assert found.kind == "choice"
@@ -409,8 +391,8 @@ def test_one_token_decides_and_alternatives_are_members(dialect: str) -> None:
 
 def test_a_member_that_was_written_as_itself_has_no_probability_and_says_why() -> None:
     gives = Capabilities(logprobs=True, source="a test")
-    tokens = (token('{"way": "'), token("card", 0.9), token('"}'))
-    result, _ = asked(response(*tokens), target=Way, capabilities=gives)
+    tokens = (likely('{"way": "'), likely("card", 0.9), likely('"}'))
+    result, _ = asked(answer_of(tokens), target=Way, capabilities=gives)
     assert result.value == Way(way="card")
     found = result.confidence["/way"]
     assert (found.kind, found.probability) == ("unavailable", None)
@@ -422,9 +404,9 @@ def test_what_is_scored_are_the_codes_and_what_is_told_are_members() -> None:
     said = ModelResponse(
         text="", stop=StopReason.STOP, scores=((math.log(0.2), math.log(0.6), -9.0, -9.0),)
     )
-    tokens = (token('{"way": "'), token("B", 0.9), token('"}'))
+    tokens = (likely('{"way": "'), likely("B", 0.9), likely('"}'))
     result, provider = asked(
-        response(*tokens),
+        answer_of(tokens),
         said,
         target=Way,
         capabilities=scores,

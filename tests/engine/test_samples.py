@@ -41,11 +41,11 @@ from extractkit.messages import (
     ModelRequest,
     ModelResponse,
     StopReason,
-    TokenLogprob,
     Usage,
 )
 from extractkit.observe import capture_events
 from extractkit.testing import FakeProvider, Reply
+from tests.confidence.making import answer_of, token
 
 TEXT = "Ida ordered 3 bolts on 2024-05-06, to be paid by Kai."
 LOCAL = Capabilities(
@@ -155,8 +155,7 @@ def test_where_no_answer_is_one_there_is_no_agreement() -> None:
 def test_what_the_tokens_of_the_given_answer_say_is_kept_beside_the_agreement() -> None:
     def reply(_: ModelRequest) -> ModelResponse:
         pieces = ('{"buyer": "', "Ida", '", "count": ', "3", "}")
-        tokens = tuple(TokenLogprob(token=piece.encode(), logprob=-0.5) for piece in pieces)
-        return ModelResponse(text=THREE, stop=StopReason.STOP, tokens=tokens)
+        return answer_of([token(piece, -0.5) for piece in pieces])
 
     capabilities = Capabilities(logprobs=True, source="a test")
     result, _ = ask(reply, 2, capabilities)
@@ -204,8 +203,7 @@ def test_a_key_that_is_left_out_where_others_have_it_is_not_kept() -> None:
 def test_what_tokens_say_of_a_length_is_kept_beside_the_agreement() -> None:
     def reply(_: ModelRequest) -> ModelResponse:
         pieces = ('{"names":', ' ["a', '"', "]", "}")
-        tokens = tuple(TokenLogprob(token=piece.encode(), logprob=-0.5) for piece in pieces)
-        return ModelResponse(text="".join(pieces), stop=StopReason.STOP, tokens=tokens)
+        return answer_of([token(piece, -0.5) for piece in pieces])
 
     model = FakeProvider(reply, capabilities=Capabilities(logprobs=True, source="a test"))
     result = extract(Parts, TEXT, model=model, samples=2)

@@ -23,8 +23,9 @@ from extractkit.engine.judge import judge, judge_assembled
 from extractkit.engine.question import Question
 from extractkit.engine.setup import prepare
 from extractkit.engine.steps import Answer
-from extractkit.messages import Capabilities, ModelRequest, ModelResponse, StopReason, TokenLogprob
+from extractkit.messages import Capabilities, ModelRequest, ModelResponse, StopReason
 from extractkit.testing import FakeProvider, Reply
+from tests.confidence.making import answer_of, token
 
 TEXT = "Ida ordered 3 bolts for 5 in all, to be paid by Kai."
 MAJORITY = Decoding(combine="majority")
@@ -235,8 +236,7 @@ def test_structure_that_the_schema_does_not_take_gives_way_to_a_drawn_answer() -
 
 def test_exact_choices_of_what_nobody_wrote_are_not_asked_for() -> None:
     def reply(text: str) -> ModelResponse:
-        tokens = tuple(TokenLogprob(token=bytes([byte]), logprob=-0.1) for byte in text.encode())
-        return ModelResponse(text=text, stop=StopReason.STOP, tokens=tokens)
+        return answer_of([token(bytes([byte]), -0.1) for byte in text.encode()])
 
     mask = Capabilities(
         enforcement="mask", dialect="llguidance", is_greedy=True, logprobs=True, scoring=True,

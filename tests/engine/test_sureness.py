@@ -23,12 +23,11 @@ from extractkit.messages import (
     ModelRequest,
     ModelResponse,
     StopReason,
-    TokenAlternative,
-    TokenLogprob,
     Usage,
 )
 from extractkit.providers.local import Local, _session
 from extractkit.testing import FakeProvider, Reply
+from tests.confidence.making import likely
 from tests.providers.local.engines import ByteEngine
 
 GIVES = Capabilities(logprobs=True, source="a test")
@@ -41,22 +40,10 @@ class Note(BaseModel):
     parts: list[int]
 
 
-def token(text: str, probability: float = 1.0, **others: float) -> TokenLogprob:
-    named = {text: probability, **others}
-    return TokenLogprob(
-        token=text.encode(),
-        logprob=math.log(probability),
-        alternatives=tuple(
-            TokenAlternative(token=word.encode(), logprob=math.log(share))
-            for word, share in named.items()
-        ),
-    )
-
-
 TOKENS = (
-    token('{"tone":"'), token("good", 0.6, bad=0.4), token('","text":'), token('"', 0.9, null=0.1),
-    token("Fine", 0.5), token(" day", 0.25), token('","parts":['), token("7", 0.8), token(",", 0.7),
-    token("9", 0.5), token("]}", 0.6, **{",": 0.4}),
+    likely('{"tone":"'), likely("good", 0.6, bad=0.4), likely('","text":'),
+    likely('"', 0.9, null=0.1), likely("Fine", 0.5), likely(" day", 0.25), likely('","parts":['),
+    likely("7", 0.8), likely(",", 0.7), likely("9", 0.5), likely("]}", 0.6, **{",": 0.4}),
 )  # fmt: skip
 TEXT = "".join(one.token.decode() for one in TOKENS)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import sys
 from pathlib import Path
 from typing import Any, Literal
@@ -41,12 +40,12 @@ from extractkit.messages import (
     ModelRequest,
     ModelResponse,
     StopReason,
-    TokenAlternative,
     TokenLogprob,
     Usage,
 )
 from extractkit.results import Confidence
 from extractkit.testing import FakeProvider, Reply
+from tests.confidence.making import answer_of, likely, token
 
 HOLDS = Capabilities(
     enforcement="native", dialect="openai-strict", logprobs=True, source="a scripted provider"
@@ -66,33 +65,19 @@ ANSWER = '{"tone":"good","text":"Fine","parts":[7,9],"sure":true}'
 RIGHT_ONES = {"/text": "A", "/parts/0": "A", "/parts/1": "B"}
 
 
-def _token(text: str, logprob: float = 0.0, **others: float) -> TokenLogprob:
-    return TokenLogprob(
-        token=text.encode(),
-        logprob=logprob,
-        alternatives=tuple(
-            TokenAlternative(token=word.encode(), logprob=math.log(share))
-            for word, share in others.items()
-        ),
-    )
-
-
 def _answer(text: str = ANSWER) -> ModelResponse:
-    usage = Usage(input_tokens=10, output_tokens=5)
-    return ModelResponse(text=text, stop=StopReason.STOP, tokens=(_token(text, -1.0),), usage=usage)
+    return answer_of([token(text, -1.0)], usage=Usage(input_tokens=10, output_tokens=5))
 
 
 def _letters(*pairs: tuple[str, dict[str, float]]) -> ModelResponse:
     """Return an answer of one letter for each pair: the letter, and what stood beside it."""
     tokens: list[TokenLogprob] = []
     for number, (letter, shares) in enumerate(pairs, start=1):
-        tokens.append(_token(f'{"," if tokens else "{"}"{number}":"'))
-        tokens.append(_token(letter, math.log(shares[letter]), **shares))
-        tokens.append(_token('"'))
-    tokens.append(_token("}"))
-    text = b"".join(token.token for token in tokens).decode()
-    usage = Usage(input_tokens=100, output_tokens=50)
-    return ModelResponse(text=text, stop=StopReason.STOP, tokens=tuple(tokens), usage=usage)
+        tokens.append(token(f'{"," if tokens else "{"}"{number}":"', 0.0))
+        tokens.append(likely(letter, shares[letter], **shares))
+        tokens.append(token('"', 0.0))
+    tokens.append(token("}", 0.0))
+    return answer_of(tokens, usage=Usage(input_tokens=100, output_tokens=50))
 
 
 def _asked(
@@ -178,11 +163,7 @@ def test_a_letter_that_is_not_visible_leaves_bounds_and_counts_with_its_low_end(
 
 def test_a_letter_that_left_both_open_rules_neither_out() -> None:
     """The quote and the letter in one token, and beside it nearly always the quote alone."""
-    beside = {'"A"}': 0.01, '"': 0.99}
-    shares = {key: math.log(value) for key, value in beside.items()}
-    others = tuple(TokenAlternative(token=key.encode(), logprob=p) for key, p in shares.items())
-    last = TokenLogprob(token=b'"A"}', logprob=shares['"A"}'], alternatives=others)
-    letters = ModelResponse(text='{"1":"A"}', stop=StopReason.STOP, tokens=(_token('{"1":'), last))
+    letters = answer_of([token('{"1":', 0.0), likely('"A"}', 0.01, **{'"': 0.99})])
     result, _ = _asked(_answer('{"value":7}'), letters, target=int)
     found = result.verdicts[""]
     assert found.probability == found.low == pytest.approx(0.01)
