@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, get_args
 from extractkit.errors import UnsupportedError, UsageError
 from extractkit.paths import JsonObject
 from extractkit.schema import CompiledSchema, compile_request
+from extractkit.tools._shapes import as_object
 
 if TYPE_CHECKING:
     from extractkit.tools._tool import Tool
@@ -145,7 +146,7 @@ def _definition(
         named["description"] = tool.description
     if api == "mcp":
         return _mcp_definition(tool, named)
-    schema = _as_object(compiled.schema)
+    schema = as_object(compiled.schema)
     if api == "anthropic":
         form: JsonObject = {**named, "input_schema": schema}
         return {**form, "strict": True} if strict else form
@@ -160,8 +161,3 @@ def _mcp_definition(tool: Tool[..., Any], named: JsonObject) -> JsonObject:
     if tool.dangerous:
         definition["annotations"] = {"destructiveHint": True}
     return definition
-
-
-def _as_object(schema: JsonObject) -> JsonObject:
-    """Return a schema that says at its root what the arguments of every tool are: an object."""
-    return schema if schema.get("type") == "object" else {"type": "object", **schema}

@@ -1,6 +1,6 @@
 """Shapes that a tool's arguments may have: objects, and which of them take undeclared keys.
 
-Neighbours: `_tool` asks. Only the words of a JSON Schema are looked at; no value is judged here.
+Neighbours: `_tool` and `_definitions` ask. Only the words of a JSON Schema are looked at; no value is judged here.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 from extractkit.errors import SchemaError
 from extractkit.paths import JsonObject, JsonValue, is_array, is_object
 
-__all__ = ["closed", "require_object"]
+__all__ = ["as_object", "closed", "require_object"]
 
 _OBJECTS: Final = ("anyOf", "oneOf")
 
@@ -41,6 +41,11 @@ def _is_object(schema: JsonValue, root: JsonObject, depth: int) -> bool:
         if is_array(schema.get(word)):
             return all(_is_object(part, root, depth + 1) for part in schema[word])
     return schema.get("type") == "object" or ("type" not in schema and "properties" in schema)
+
+
+def as_object(schema: JsonObject) -> JsonObject:
+    """Return a schema that says at its root what the arguments of every tool are: an object."""
+    return schema if schema.get("type") == "object" else {"type": "object", **schema}
 
 
 def closed(schema: JsonObject) -> JsonObject:

@@ -21,7 +21,7 @@ from extractkit.tools._definitions import ToolApi, definitions
 from extractkit.tools._docstring import read_docstring
 from extractkit.tools._parameters import Parameters, parameters_of
 from extractkit.tools._running import arun, run
-from extractkit.tools._shapes import closed, require_object
+from extractkit.tools._shapes import as_object, closed, require_object
 
 __all__ = ["Tool", "tool"]
 
@@ -296,7 +296,7 @@ def _made(
         target=target,
         function=function,
         dangerous=dangerous,
-        schema=_plain(target),
+        schema=as_object(compile_schema(target).schema),
         parameters=parameters,
     )
 
@@ -306,8 +306,3 @@ def _docstring(function: Callable[..., Any]) -> str | None:
     if isinstance(function, type):
         return cast("str | None", function.__dict__.get("__doc__"))
     return function.__doc__
-
-
-def _plain(target: Any) -> JsonObject:
-    schema = compile_schema(target).schema
-    return schema if schema.get("type") == "object" else {"type": "object", **schema}
