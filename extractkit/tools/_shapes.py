@@ -1,6 +1,7 @@
 """Shapes that a tool's arguments may have: objects, and which of them take undeclared keys.
 
-Neighbours: `_tool` and `_definitions` ask. Only the words of a JSON Schema are looked at; no value is judged here.
+Neighbours: `_tool` and `_definitions` ask. Only the words of a JSON Schema are looked at; no value
+is judged here.
 """
 
 from __future__ import annotations
