@@ -246,6 +246,11 @@ class Source:
         """Its dates."""
         return self._dates
 
+    @property
+    def times(self) -> TimeIndex:
+        """Its times of day."""
+        return self._times
+
     @cached_property
     def _numbers(self) -> NumberIndex:
         return NumberIndex(self._text, decimal=self._convention.decimal)

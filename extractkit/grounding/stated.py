@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date, time
 from decimal import Decimal
 from itertools import compress, pairwise
 
-from extractkit.grounding import ClaimKind, ClaimRow, locate_rows
 from extractkit.grounding.dates import DateIndex
 from extractkit.grounding.fractions import FractionIndex
-from extractkit.grounding.locales import convention
 from extractkit.grounding.normalize import fold
 from extractkit.grounding.numbers import NumberIndex
-from extractkit.grounding.source import Source
+from extractkit.grounding.source import ClaimKind, ClaimRow, Source
 from extractkit.grounding.spelled import SpelledIndex
 from extractkit.grounding.surroundings import look_left
-from extractkit.grounding.times import TimeIndex
 from extractkit.grounding.words import is_letter, stands_alone
 from extractkit.paths import JsonValue
 from extractkit.results import Grounding
@@ -54,16 +51,11 @@ class Stated:
     numbers: tuple[Decimal, ...]
     dates: tuple[date, ...]
     times: tuple[tuple[time, int | None], ...]
-    _text: str = field(repr=False)
-    _options: Grounding = field(repr=False)
+    _source: Source = field(repr=False, compare=False)
 
     def states(self, values: Sequence[JsonValue], kind: ClaimKind) -> tuple[bool, ...]:
         """Return of each value whether the text states it, looked for as `kind`."""
-        rows: list[ClaimRow] = [
-            (f"/{index}", value, kind, None) for index, value in enumerate(values)
-        ]
-        found = locate_rows(rows, self._text, options=self._options).evidence
-        return tuple(f"/{index}" in found for index in range(len(values)))
+        return _are_stated(self._source, values, kind)
 
 
 def stated(text: str, options: Grounding) -> Stated:
@@ -73,27 +65,26 @@ def stated(text: str, options: Grounding) -> Stated:
         UsageError: If the locale is not known, or the reference date is no ISO date.
         UnsupportedError: If numbers in words are asked for and cannot be read.
     """
-    Source(text, options)  # refuses options that cannot be used
-    own = convention(options.locale)
-    reference = options.reference_date
-    day = None if reference is None else date.fromisoformat(reference)
-    dates = DateIndex(text, order=own.order, reference=day, language=own.language)
-    numbers = NumberIndex(text, decimal=own.decimal)
+    source = Source(text, options)
+    numbers, dates = source.numbers, source.dates
     in_words = SpelledIndex(text, options.locale).values if options.spelled else ()
     beside = (*FractionIndex(text).values, *in_words)
     glued = [each for each in dict.fromkeys(_GLUED.findall(text)) if numbers.spelled(each)]
-    found = Stated(
+    return Stated(
         chunks=_chunks(text),
-        glued=(),
+        # What follows the digits may make another number of them: 5 in 5e3.
+        glued=tuple(compress(glued, _are_stated(source, glued, "text"))),
         numbers=_numbers(numbers, dates, beside),
         dates=tuple(sorted(dates.days)),
-        times=TimeIndex(text).stated,
-        _text=text,
-        _options=options,
+        times=source.times.stated,
+        _source=source,
     )
-    # What follows the digits may make another number of them: 5 in 5e3.
-    is_stated = found.states(glued, "text")
-    return replace(found, glued=tuple(compress(glued, is_stated)))
+
+
+def _are_stated(source: Source, values: Sequence[JsonValue], kind: ClaimKind) -> tuple[bool, ...]:
+    rows: list[ClaimRow] = [(f"/{index}", value, kind, None) for index, value in enumerate(values)]
+    found = source.find_all(rows).places
+    return tuple(pointer in found for pointer, *_ in rows)
 
 
 def _chunks(text: str) -> tuple[str, ...]:
