@@ -32,7 +32,7 @@ from extractkit.results import (
 if TYPE_CHECKING:
     from extractkit.tools._tool import Tool
 
-__all__ = ["ToolCall"]
+__all__ = ["ENDING_WORDS", "ToolCall"]
 
 _ERRORS: Final[Mapping[Status, type[ExtractionError]]] = {
     Status.REFUSED: RefusedError,
@@ -40,12 +40,12 @@ _ERRORS: Final[Mapping[Status, type[ExtractionError]]] = {
     Status.FILTERED: FilteredError,
     Status.INVALID: InvalidError,
 }
-_WHY: Final = {
+ENDING_WORDS: Final[Mapping[Status, str]] = {
     Status.REFUSED: "the model declined",
     Status.TRUNCATED: "the answer was cut off",
     Status.FILTERED: "a content filter withheld the answer",
-    Status.INVALID: "it cannot be taken",
 }
+"""How an answer ended that says so itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +122,8 @@ class ToolCall:
         errors = [finding for finding in self.findings if finding.severity == "error"]
         shown = "; ".join(f"{item.path or '(root)'}: {item.message}" for item in errors[:5])
         more = f" (and {len(errors) - 5} more)" if len(errors) > 5 else ""
+        ended = ENDING_WORDS.get(self.status, "it cannot be taken")
         return (
-            f"the call of {self.name!r}: {_WHY[self.status]}; it reached {self.validity.name} of "
+            f"the call of {self.name!r}: {ended}; it reached {self.validity.name} of "
             f"{self.require.name}: {shown or 'no finding'}{more}"
         )

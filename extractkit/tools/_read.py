@@ -21,7 +21,7 @@ from extractkit.parsing import ParsedDocument, parse_json, parse_prefix
 from extractkit.paths import JsonValue, is_object
 from extractkit.results import Finding, Grounding, LevelCount, PartialResult, Status, Validity
 from extractkit.schema import CompiledSchema, Fault
-from extractkit.tools._call import ToolCall
+from extractkit.tools._call import ENDING_WORDS, ToolCall
 from extractkit.tools._definitions import ToolApi, compiled_tools, name_on_wire
 
 if TYPE_CHECKING:
@@ -33,12 +33,6 @@ _ENDINGS: Final = {
     StopReason.LENGTH: Status.TRUNCATED,
     StopReason.REFUSAL: Status.REFUSED,
     StopReason.CONTENT_FILTER: Status.FILTERED,
-}
-_ENDING_WORDS: Final = {
-    Status.TRUNCATED: "the answer was cut off",
-    Status.REFUSED: "the model declined",
-    Status.FILTERED: "a content filter withheld the answer",
-    Status.INVALID: "the model did not finish its answer",
 }
 _CLEAN: Final = frozenset({StopReason.STOP, StopReason.TOOL_USE})
 _NO_TOKENS: Final = "not available: the call came without log-probabilities"
@@ -232,10 +226,11 @@ _TWICE: Final = Finding(
 def _unfinished(
     call: ToolCall, compiled: CompiledSchema | None, response: ModelResponse
 ) -> ToolCall:
+    ended = ENDING_WORDS.get(call.status, "the model did not finish its answer")
     finding = Finding(
         level=Validity.SCHEMA,
         path="",
-        message=f"{_ENDING_WORDS[call.status]} ({response.stop_detail or response.stop.value}); "
+        message=f"{ended} ({response.stop_detail or response.stop.value}); "
         "what came of the call is not known to be whole",
         code=call.status.value if call.status is not Status.INVALID else "unclean_stop",
     )
