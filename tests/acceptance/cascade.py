@@ -32,13 +32,12 @@ from extractkit.messages import ModelRequest
 from extractkit.providers.local import Local
 from extractkit.testing import FakeProvider
 
-from .sentiment import ASK, Word, items_of, mean
+from .sentiment import ASK, Word, interval_of, items_of, mean
 from .shared_data import Bounds, machine
 
 _TARGET: Final = 0.7
 _LEVEL: Final = 0.9
 _PRICE: Final = Decimal("0.01")
-_RESAMPLES: Final = 2000
 
 _Item = dict[str, Any]
 
@@ -66,7 +65,8 @@ def main() -> int:
     report = CascadeReport.of(zip(found, correct, strict=True))
     print(report.to_text())
     _check(report, found, correct, bounds)
-    low, high = _difference(alone, correct)
+    gains = [int(after) - int(before) for before, after in zip(alone, correct, strict=True)]
+    low, high = interval_of(gains)
     print(f"the embedded model alone: {mean(alone):.1%}")
     bounds.check(
         low > 0, "more are right than without the second model", f"{low:.1%} to {high:.1%}"
@@ -173,14 +173,6 @@ def _check(
         "the cost is that of the askings of the second model",
         f"{report.cost_usd} US dollars",
     )
-
-
-def _difference(alone: Sequence[bool], correct: Sequence[bool]) -> tuple[float, float]:
-    """Return the 95 % interval of what the cascade adds, items drawn with replacement."""
-    generator = random.Random(1)
-    gains = [int(after) - int(before) for before, after in zip(alone, correct, strict=True)]
-    means = sorted(mean(generator.choices(gains, k=len(gains))) for _ in range(_RESAMPLES))
-    return means[_RESAMPLES // 40], means[-_RESAMPLES // 40]
 
 
 if __name__ == "__main__":

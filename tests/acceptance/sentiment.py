@@ -196,7 +196,12 @@ def _calibrated(
     for kind in _MAPS:
         after = list(map(kind.fit(*fitted).apply, before))
         figures |= _errors(kind.__name__, after, correct)
-        low, high = _difference(before, after, correct)
+        low, high = interval_of(
+            [
+                log_loss([old], [right]) - log_loss([new], [right])
+                for old, new, right in zip(before, after, correct, strict=True)
+            ]
+        )
         gain = log_loss(before, correct) - log_loss(after, correct)
         figures[f"{kind.__name__}: log-loss falls by"] = f"{gain:.4f}"
         figures[f"{kind.__name__}: 95 % interval of that"] = f"{low:.4f} to {high:.4f}"
@@ -217,15 +222,9 @@ def _errors(name: str, confidences: list[float], correct: list[bool]) -> dict[st
     }
 
 
-def _difference(
-    before: list[float], after: list[float], correct: list[bool]
-) -> tuple[float, float]:
-    """Return the 95 % interval by which the log-loss falls, items drawn with replacement."""
+def interval_of(gains: Sequence[float]) -> tuple[float, float]:
+    """Return the 95 % interval of the mean gain of an item, items drawn with replacement."""
     generator = random.Random(1)
-    gains = [
-        log_loss([old], [right]) - log_loss([new], [right])
-        for old, new, right in zip(before, after, correct, strict=True)
-    ]
     means = sorted(mean(generator.choices(gains, k=len(gains))) for _ in range(_RESAMPLES))
     return means[_RESAMPLES // 40], means[-_RESAMPLES // 40]
 
