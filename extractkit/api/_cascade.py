@@ -11,7 +11,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Literal, Self, TypeAlias, TypeVar
 
-from extractkit.api._cascaded import CascadeResult, CascadeStage
+from extractkit.api._cascaded import CascadeResult, CascadeStage, named
 from extractkit.api._extractor import Extractor
 from extractkit.calibration import AbstentionPolicy, Calibration, ChoiceScaling, FieldCalibration
 from extractkit.errors import (
@@ -178,7 +178,7 @@ class Cascade(Generic[T]):
         if is_answered:
             error.earlier = CascadeResult(stages=tuple(stages))
         for stage in stages[:-1]:
-            error.add_note(f"stage {stage.place} ({stage.provider} {stage.model}): {stage.reason}")
+            error.add_note(f"{named(stage)}: {stage.reason}")
         raise error
 
 
@@ -290,7 +290,7 @@ def _policies(
 def _maps(
     calibration: _Map | Sequence[_Map | None] | None, policies: int
 ) -> tuple[_Map | None, ...]:
-    if calibration is None or not isinstance(calibration, Sequence):
+    if not isinstance(calibration, Sequence):
         maps: tuple[_Map | None, ...] = (calibration,) * policies
     else:
         maps = tuple(calibration)

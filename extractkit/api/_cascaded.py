@@ -20,7 +20,7 @@ from extractkit.messages import Usage
 from extractkit.paths import JsonObject, is_array, is_object
 from extractkit.results import ExtractionResult
 
-__all__ = ["CascadeResult", "CascadeStage"]
+__all__ = ["CascadeResult", "CascadeStage", "named"]
 
 T = TypeVar("T")
 
@@ -101,7 +101,7 @@ class CascadeResult(Generic[T]):
         if self.kept:
             return ""
         later = self.stages[self.stages.index(self.stage) + 1 :]
-        return "; then ".join([self.stage.reason, *(f"{_named(at)}: {at.reason}" for at in later)])
+        return "; then ".join([self.stage.reason, *(f"{named(at)}: {at.reason}" for at in later)])
 
     @property
     def value(self) -> T | None:
@@ -169,7 +169,8 @@ class CascadeResult(Generic[T]):
             raise UsageError(f"not a result of a cascade: {exc}") from exc
 
 
-def _named(stage: CascadeStage[Any]) -> str:
+def named(stage: CascadeStage[Any]) -> str:
+    """Return what a stage is called where something is said of it."""
     return f"stage {stage.place} ({stage.provider} {stage.model})"
 
 
