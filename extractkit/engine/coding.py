@@ -63,8 +63,11 @@ def notes_on_codes(
         return (_note("", _DECIDED),)
     coded = _coded(question, dialect, capabilities)
     told = [
-        _note(item.pointer, f"label_codes: asked for in words, because {item.why}{known}")
-        for item, known in ((item, _known(item, capabilities)) for item in coded.in_words)
+        _note(
+            item.pointer,
+            f"label_codes: asked for in words, because {item.why}{_known(item, capabilities)}",
+        )
+        for item in coded.in_words
     ]
     if capabilities.one_token is None and _longest(coded) > 1:
         told.append(_note("", _GUESSED))
