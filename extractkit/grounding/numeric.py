@@ -24,12 +24,9 @@ _GROUPS: Final = (
 _NUMERIC: Final = re.compile(rf"(?<![^\W_])(?<!\d[-/.\u2013]){_GROUPS}(?!\d|[-/.\u2013]\d))")
 # Digits touch it over a mark: a day only where these are the other end of a range.
 _JOINED: Final = re.compile(rf"(?<![^\W_]){_GROUPS}(?!\d))")
-_END_BEFORE: Final = re.compile(
-    r"(?<![^\W_])(?<!\d[-/.\u2013])(?:\d{4}([-/.])\d{1,2}\1\d{1,2}|\d{1,2}([-/.])\d{1,2}\2\d{4})[-/\u2013]\Z"
-)
-_BEGIN_AFTER: Final = re.compile(
-    r"[-/\u2013](?:\d{4}([-/.])\d{1,2}\1\d{1,2}|\d{1,2}([-/.])\d{1,2}\2\d{4})(?!\d|[-/.\u2013]\d)"
-)
+_OTHER_END: Final = r"(?:\d{4}([-/.])\d{1,2}\1\d{1,2}|\d{1,2}([-/.])\d{1,2}\2\d{4})"
+_END_BEFORE: Final = re.compile(rf"(?<![^\W_])(?<!\d[-/.\u2013]){_OTHER_END}[-/\u2013]\Z")
+_BEGIN_AFTER: Final = re.compile(rf"[-/\u2013]{_OTHER_END}(?!\d|[-/.\u2013]\d)")
 _REACH: Final = 11
 _COMPACT: Final = re.compile(
     r"(?<![A-Za-z\d])(?=(?P<whole>(?P<a>\d{4})(?P<b>\d{2})(?P<c>\d{2}))"
