@@ -12,11 +12,11 @@ from typing import Final
 
 __all__ = ["relative_days", "says_relative"]
 
+_WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_NEAR: Final = {"yesterday": -1, "today": 0, "tomorrow": 1}
 _RELATIVE: Final = re.compile(
     r"\b(?:(?P<over>(?:the\s+)?day\s+(?:after\s+tomorrow|before\s+yesterday))"
-    r"|(?P<near>today|yesterday|tomorrow)"
-    r"|(?P<which>last|next)\s+"
-    r"(?P<day>monday|tuesday|wednesday|thursday|friday|saturday|sunday))\b",
+    rf"|(?P<near>{'|'.join(_NEAR)})|(?P<which>last|next)\s+(?P<day>{'|'.join(_WEEKDAYS)}))\b",
     re.IGNORECASE,
 )
 # A length of time counts from it: two weeks from tomorrow, the day after next Friday.
@@ -28,8 +28,6 @@ _COUNTED: Final = re.compile(
 _COUNTS_ON: Final = re.compile(
     r"\s+(?:week|fortnight|but\s+one|(?:last|next)\s+week)\b", re.IGNORECASE
 )
-_WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_NEAR: Final = {"yesterday": -1, "today": 0, "tomorrow": 1}
 _REACH: Final = 30
 
 
