@@ -1,7 +1,8 @@
 """Every time of day that a text shows as a clock does, each with what stands beside it.
 
-Neighbours: `halves` says which half of the day a mark means, `times` files what is found here.
-Where a clock may go on, or be the end of a range or an offset, it says so as a doubt.
+Neighbours: `halves` says which half of the day a mark means, `eastern` reads the times in signs,
+`times` files what is found. Where a clock may go on, or be the end of a range or an offset, it says
+so as a doubt.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from extractkit.grounding.eastern import EASTERN_MARKS, eastern_clocks
 from extractkit.grounding.halves import Half, Part, half_after, half_before, hours_in
 
 __all__ = ["Clock", "clocks"]
@@ -80,16 +80,10 @@ class Clock(NamedTuple):
 
 
 def clocks(text: str) -> list[Clock]:
-    """Return every time that `text` shows, in its order."""
+    """Return every time that `text` shows with digits and marks, in its order."""
     found = list(_western(text))
-    further = [*map(_basic, _BASIC.finditer(text)), *map(_military, _MILITARY.finditer(text))]
-    if not text.isascii() and EASTERN_MARKS.search(text):
-        further += (
-            Clock(start, end, hours, minute, second, part=part, doubt=doubt)
-            for start, end, hours, minute, second, part, doubt in eastern_clocks(text)
-        )
-    kept = [each for each in further if each.hours[0] < 24]
-    return sorted((*found, *kept)) if kept else found
+    further = [*_basic(text), *_military(text)]
+    return sorted((*found, *further)) if further else found
 
 
 def _western(text: str) -> Iterator[Clock]:
@@ -242,19 +236,23 @@ def _offset(zone: str) -> int:
     return -seconds if sign == "-" else seconds
 
 
-def _basic(match: re.Match[str]) -> Clock:
-    second = match["second"]
-    is_time = int(match["hour"]) < 24 and int(match["minute"]) < 60 and int(second or 0) < 60
-    return Clock(
-        start=match.start() + 1,
-        end=match.end(),
-        hours=(int(match["hour"]) if is_time else 24,),
-        minute=int(match["minute"]),
-        second=float(second) if second else None,
-        offset_s=_offset(match["zone"]) if match["zone"] else None,
-    )
+def _basic(text: str) -> Iterator[Clock]:
+    for match in _BASIC.finditer(text):
+        hour, minute, second = int(match["hour"]), int(match["minute"]), match["second"]
+        if hour < 24 and minute < 60 and int(second or 0) < 60:
+            yield Clock(
+                start=match.start() + 1,
+                end=match.end(),
+                hours=(hour,),
+                minute=minute,
+                second=float(second) if second else None,
+                offset_s=_offset(match["zone"]) if match["zone"] else None,
+            )
 
 
-def _military(match: re.Match[str]) -> Clock:
-    doubt = "" if match["hour"][0] == "0" else _NUMBER
-    return Clock(*match.span(), (int(match["hour"]),), int(match["minute"]), doubt=doubt)
+def _military(text: str) -> Iterator[Clock]:
+    for match in _MILITARY.finditer(text):
+        hour = int(match["hour"])
+        if hour < 24:
+            doubt = "" if match["hour"][0] == "0" else _NUMBER
+            yield Clock(*match.span(), (hour,), int(match["minute"]), doubt=doubt)

@@ -1,24 +1,25 @@
 """Every time of day that is written with the signs of Chinese, Japanese and Korean: 午後9時13分.
 
-Neighbours: `halves` reads what stands before the hour, `clocks` adds what is found here.
+Neighbours: `halves` reads what stands before the hour, `times` files what is found here beside
+what `clocks` finds.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
-from extractkit.grounding.halves import Part, half_after, half_before, hours_in
+from extractkit.grounding.clocks import Clock
+from extractkit.grounding.halves import half_after, half_before, hours_in
 
-__all__ = ["EASTERN_MARKS", "Eastern", "eastern_clocks"]
+__all__ = ["eastern_clocks"]
 
-EASTERN_MARKS: Final = re.compile("[\u6642\u65f6\u70b9\u9ede\uc2dc]")
-"""What stands behind an hour."""
-
-# Behind it, another sign makes a length of it.
+_MARK: Final = "[\u6642\u65f6\u70b9\u9ede\uc2dc]"
+_MARKED: Final = re.compile(_MARK)  # much quicker than the pattern
+# Behind a mark, another sign makes a length of it.
 _TIME: Final = re.compile(
-    r"(?P<hour>\d(?<!\d\d)(?<!\d[.,:]\d)\d?)\s?(?P<mark>[\u6642\u65f6\u70b9\u9ede\uc2dc])(?![\u9593\u95f4\uac04])"
+    rf"(?P<hour>\d(?<!\d\d)(?<!\d[.,:]\d)\d?)\s?(?P<mark>{_MARK})(?![\u9593\u95f4\uac04])"
     r"(?:\s?(?:(?P<thirty>[\u534a\ubc18])|(?P<quarter>[\u4e00\u4e09])\u523b"
     r"|(?P<minute>\d{1,2})(?!\d)\s?(?P<minutes>[\u5206\ubd84])?"
     r"(?:\s?(?P<second>\d{1,2})\s?[\u79d2\ucd08])?))?"
@@ -27,20 +28,10 @@ _POINT: Final = "\u70b9\u9ede"
 _MAY_COUNT: Final = "it may be a time or a number of points"
 
 
-class Eastern(NamedTuple):
-    """One time: `Clock` says what the same names mean."""
-
-    start: int
-    end: int
-    hours: tuple[int, ...]
-    minute: int
-    second: float | None
-    part: Part | None
-    doubt: str
-
-
-def eastern_clocks(text: str) -> Iterator[Eastern]:
+def eastern_clocks(text: str) -> Iterator[Clock]:
     """Yield every time that `text` writes with these signs, in its order."""
+    if text.isascii() or not _MARKED.search(text):
+        return
     floor = 0
     for match in _TIME.finditer(text):
         hour, minute, end, is_exact = _parts(match)
@@ -52,7 +43,7 @@ def eastern_clocks(text: str) -> Iterator[Eastern]:
         start = half.at if half and half.at < match.start() else match.start()
         end = half.at if half and half.at > end else end
         doubt = "" if half or is_exact or match["mark"] not in _POINT else _MAY_COUNT
-        yield Eastern(
+        yield Clock(
             start=start,
             end=end,
             hours=hours,

@@ -1,8 +1,9 @@
 """Every time of day that a text states.
 
-Neighbours: `source` asks for times and joins them to dates, `clocks` reads each of them, `spoken`
-reads what is told in words. This module never adds twelve hours where the text does not say which
-half of the day it means; where a mark of one may belong to a time or not, both hours are doubtful.
+Neighbours: `source` asks for times and joins them to dates, `clocks` and `eastern` read each of
+them, `spoken` reads what is told in words. This module never adds twelve hours where the text does
+not say which half of the day it means; where a mark of one may belong to a time or not, both hours
+are doubtful.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from operator import attrgetter
 from typing import Final
 
 from extractkit.grounding.clocks import Clock, clocks
+from extractkit.grounding.eastern import eastern_clocks
 from extractkit.grounding.halves import Part, hours_in
 from extractkit.grounding.legible import legible
 from extractkit.grounding.spoken import spoken_times
@@ -71,6 +73,8 @@ class TimeIndex:
         self._legible = legible(text)
         self._text = self._legible.text
         found = clocks(self._text)
+        if eastern := [*eastern_clocks(self._text)]:
+            found = sorted((*found, *eastern))
         self._shown = {clock.start for clock in found if not clock.is_bare}
         shared = _shared_halves(self._text, found)
         for clock in found:
