@@ -146,18 +146,13 @@ def _is_open(found: ValueFound) -> bool:
     return option is not None and not found.spot.options[option].texts
 
 
-def _plan(compiled: CompiledSchema) -> Plan:
-    plan = compiled.prepared.get("confidence")
+def _plan(compiled: CompiledSchema, *, of_texts: bool = False) -> Plan:
+    """Return the places of the form that was sent, or of the user's own: documents in texts."""
+    name = "confidence of texts" if of_texts else "confidence"
+    plan = compiled.prepared.get(name)
     if plan is None:
-        plan = compiled.prepared.setdefault("confidence", Plan(compiled.lowered))
-    return cast("Plan", plan)
-
-
-def _plan_of_user(compiled: CompiledSchema) -> Plan:
-    """Return the places of the user's own form, which a document in a text has."""
-    plan = compiled.prepared.get("confidence of texts")
-    if plan is None:
-        plan = compiled.prepared.setdefault("confidence of texts", Plan(compiled.tree))
+        tree = compiled.tree if of_texts else compiled.lowered
+        plan = compiled.prepared.setdefault(name, Plan(tree))
     return cast("Plan", plan)
 
 
@@ -291,7 +286,7 @@ class _Scoring:
         run = decoded(self._run, found.start, found.end) if parsed.ok else None
         if run is None or run.data != found.value.encode("utf-8", "surrogatepass"):
             return None
-        plan = _plan_of_user(self._compiled)
+        plan = _plan(self._compiled, of_texts=True)
         inner = find(run.data, parsed, plan, spot=plan.at(found.pointer), pointer=found.pointer)
         return _Scoring(run, inner, {}, self._compiled).scores(leaves)
 
