@@ -10,8 +10,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from extractkit.confidence._alike import Leaf, Places, places_of
-from extractkit.confidence._options import ABSENT, OPEN_LABELS
+from extractkit.confidence._alike import NOT_THERE, Leaf, Places, places_of
+from extractkit.confidence._options import OPEN_LABELS
 from extractkit.errors import UsageError
 from extractkit.paths import JsonValue, Pointer, get, split
 from extractkit.results import Confidence
@@ -21,7 +21,6 @@ from extractkit.schema.plain import type_of
 __all__ = ["Tally", "agreement"]
 
 _FIRST: Final[Any] = object()
-_ABSENT: Final = Leaf(ABSENT, ABSENT)
 _ROUNDING: Final = 1e-9
 
 
@@ -86,7 +85,7 @@ class _Read:
         try:
             value = get(self._document, pointer)
         except KeyError:
-            return _ABSENT
+            return NOT_THERE
         label = OPEN_LABELS[type_of(value)]  # it has leaves of its own
         return Leaf(label, label)
 

@@ -12,12 +12,12 @@ of a set have no order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from extractkit.confidence._options import json_text
+from extractkit.confidence._options import ABSENT, json_text
 from extractkit.grounding.normalize import fold_phrase
 from extractkit.paths import JsonObject, JsonValue, Pointer, is_array, is_object, join
 from extractkit.schema import CompiledSchema
@@ -35,7 +35,7 @@ from extractkit.schema.nodes import (
 )
 from extractkit.schema.plain import json_key, parts_of
 
-__all__ = ["MISSING", "Leaf", "Places", "places_of"]
+__all__ = ["MISSING", "NOT_THERE", "Leaf", "Places", "places_of"]
 
 MISSING: Final = object()
 """In place of a value: the key is not there."""
@@ -51,6 +51,10 @@ class Leaf(NamedTuple):
 
     key: str
     label: str
+
+
+NOT_THERE: Final = Leaf(ABSENT, ABSENT)
+"""What counts for a key that is not there, and has no default."""
 
 
 class Places:
@@ -154,8 +158,7 @@ def places_of(compiled: CompiledSchema | None) -> Places:
     """Return the places of a target's documents; of no target, nothing is known of them."""
     if compiled is None:
         return Places(SchemaTree(root=AnyNode()), has_defaults=False)
-    made: Mapping[str, Any] = compiled.prepared
-    known: Places | None = made.get("agreement")
+    known: Places | None = compiled.prepared.get("agreement")
     if known is None:
         known = Places(compiled.tree, has_defaults=compiled.adapter is not None)
         compiled.prepared["agreement"] = known

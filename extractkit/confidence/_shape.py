@@ -9,11 +9,11 @@ Neighbours: `_agreement` counts the leaves themselves; `_alike` says what is the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from extractkit.confidence._agreement import Tally
-from extractkit.confidence._alike import MISSING, Leaf, Places, places_of
-from extractkit.confidence._options import ABSENT, json_text
+from extractkit.confidence._alike import MISSING, NOT_THERE, Leaf, Places, places_of
+from extractkit.confidence._options import json_text
 from extractkit.confidence._score import Scores
 from extractkit.paths import JsonObject, JsonValue, Pointer, is_array, is_object, join
 from extractkit.results import Confidence
@@ -24,7 +24,6 @@ from extractkit.schema.plain import json_key, type_of
 
 __all__ = ["shape_agreement"]
 
-_ABSENT: Final = Leaf(ABSENT, ABSENT)
 _Keys: TypeAlias = tuple[str | int, ...]
 
 
@@ -130,11 +129,9 @@ def _length(places: Places, document: JsonValue, keys: _Keys) -> Leaf:
     """Return how many elements a list, set or map has; what stands there where it is none."""
     value, node = _reach(places, document, keys)
     if is_array(value):
-        parts = value
-        if places.is_set(node) and isinstance(node, ArrayNode):
-            count = len({places.element(part, node.items) for part in parts})
-        else:
-            count = len(parts)
+        count = len(value)
+        if places.is_set(node):
+            count = len({places.element(part, below(node, 0)) for part in value})
     elif is_object(value):
         count = len(places.open_keys(node, value))
     else:
@@ -146,7 +143,7 @@ def _whole(places: Places, document: JsonValue, keys: _Keys) -> Leaf:
     """Return what a whole part counts as."""
     value, node = _reach(places, document, keys)
     if value is MISSING:
-        return _ABSENT
+        return NOT_THERE
     if value and (is_array(value) or is_object(value)):
         return Leaf(json_key(value), json_text(value))
     return places.leaf(value, node)
