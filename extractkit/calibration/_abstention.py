@@ -6,7 +6,6 @@ of what is abstained on is the business of whoever asks.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
@@ -23,7 +22,7 @@ from extractkit.calibration._record import (
     texts_of,
     write_record,
 )
-from extractkit.calibration._seen import digest_of, overlap, seen_in
+from extractkit.calibration._seen import digest_of, is_written, overlap, seen_in
 from extractkit.calibration._thresholds import ThresholdTest, apart, claimed
 from extractkit.errors import UsageError
 from extractkit.paths import Pointer
@@ -121,7 +120,7 @@ class AbstentionPolicy:
             right=self.right,
         )
         texts_of("AbstentionPolicy", reason=self.reason, digest=self.digest, seen=self.seen)
-        if not _SEEN.fullmatch(self.seen):
+        if not is_written(self.seen):
             raise UsageError(f"AbstentionPolicy(seen={self.seen!r:.60}): not what `fit` gave")
         pointers_of("AbstentionPolicy", "fields", self.fields)
 
@@ -308,7 +307,6 @@ _FIELDS: Final = (
     "threshold", "target_accuracy", "confidence_level", "fields", "count", "tested", "kept",
     "right", "reason", "digest", "seen",
 )  # fmt: skip
-_SEEN: Final = re.compile(r"([0-9]{1,12}:([0-9a-f]{8})*\+?)?")
 _REPORT: Final = (
     "that the threshold was chosen on; report on others, or on `kept` and `right` with the target "
     "and its level"

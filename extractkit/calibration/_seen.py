@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
 from extractkit.calibration._pairs import Pairs
 
-__all__ = ["Overlap", "digest_of", "overlap", "seen_in"]
+__all__ = ["Overlap", "digest_of", "is_written", "overlap", "seen_in"]
 
 _MOST: Final = 1000
 """As many marks are kept at most, the lowest ones: those of further pairs are then comparable."""
 _SIZE: Final = 8
 """Hexadecimal digits of a mark."""
+_WRITTEN: Final = re.compile(rf"([0-9]{{1,12}}:([0-9a-f]{{{_SIZE}}})*\+?)?")
 _ERRORS: Final = 5.0
 """So many standard errors above what chance gives are no chance."""
 
@@ -58,6 +60,11 @@ def seen_in(pairs: Pairs) -> str:
     marks = sorted(_mark(pair) for pair, count in counts.items() if count == 1)
     twice = sum(count == 2 for count in counts.values())
     return f"{twice}:{''.join(marks[:_MOST])}{'+' if len(marks) > _MOST else ''}"
+
+
+def is_written(seen: str) -> bool:
+    """Whether a text is of the form that `seen_in` gives, or empty: nothing is known then."""
+    return _WRITTEN.fullmatch(seen) is not None
 
 
 def overlap(seen: str, fitted: int, pairs: Pairs) -> Overlap:
