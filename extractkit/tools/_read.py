@@ -43,7 +43,7 @@ _WHERE_NOT: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Asked:
-    """How calls are read; `compiled` is of the tool that is looked at."""
+    """How calls are read: `all_compiled` are the tools, compiled, in the same order."""
 
     tools: Sequence[Tool[..., Any]]
     all_compiled: Sequence[CompiledSchema]
