@@ -15,12 +15,11 @@ from typing import Final, NamedTuple
 from extractkit.grounding.digits import beside
 from extractkit.grounding.months import Months
 
-__all__ = ["GAP", "ORDINAL", "NamedDay", "day_of", "named_days", "year_of"]
+__all__ = ["ORDINAL", "NamedDay", "day_of", "named_days", "year_of"]
 
-GAP: Final = r"[\s\-/.,]{0,3}"
-"""What may stand between a day and a month."""
 ORDINAL: Final = r"(?:st|nd|rd|th|er|\u00ba|\u00aa|\.)?"
 """What may stand behind a day."""
+_GAP: Final = r"[\s\-/.,]{0,3}"  # between a day and a month
 
 # Behind a year of two digits may follow what makes another number of it: 6 March 20:15.
 _YEAR: Final = r"(?P<year>\d{4}(?!\d|\.\d|,\d{3}(?!\d))|['\u2019]?\d{2}(?!\d|[:.,]\d))"
@@ -37,8 +36,8 @@ _LINK: Final = rf"(?:\s?[{_LINK_MARKS}]\s?|\s(?:{'|'.join(_LINKS.split())})\s)"
 
 # These look ahead without consuming, so that no reading hides one that starts inside it.
 _DAY_FIRST: Final = re.compile(
-    rf"(?<!\d)(?<!\d[.,:])(?=(?P<day>\d{{1,2}}){ORDINAL}(?P<gap>{GAP})(?:day\s+of\s+|of\s+|de\s+)?"
-    rf"(?P<month>[^\W\d_]{{3,12}}){GAP}(?:of\s+|de\s+)?{_YEAR})",
+    rf"(?<!\d)(?<!\d[.,:])(?=(?P<day>\d{{1,2}}){ORDINAL}(?P<gap>{_GAP})(?:day\s+of\s+|of\s+|de\s+)?"
+    rf"(?P<month>[^\W\d_]{{3,12}}){_GAP}(?:of\s+|de\s+)?{_YEAR})",
     re.IGNORECASE,
 )
 _DAY_YEAR: Final = re.compile(
@@ -53,7 +52,7 @@ _YEAR_FIRST: Final = re.compile(
     r"(?P<day>\d{1,2})(?:st|nd|rd|th)?(?![A-Za-z\d%]|[.,:]\d|,?\s(?:\d{4}(?!\d)|['\u2019]\d\d)))"
 )
 _MONTH_BEFORE: Final = re.compile(
-    rf"(?<![^\W\d_])(?P<month>[^\W\d_]{{3,12}}){GAP}(?:the\s)?\Z", re.IGNORECASE
+    rf"(?<![^\W\d_])(?P<month>[^\W\d_]{{3,12}}){_GAP}(?:the\s)?\Z", re.IGNORECASE
 )
 _FIRST_DAY: Final = re.compile(
     rf"(?<![\w.,/:\-\u2013])(?P<day>\d{{1,2}}){ORDINAL}"

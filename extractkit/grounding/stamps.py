@@ -11,11 +11,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
-__all__ = ["TOGETHER", "Span", "Stamps"]
+__all__ = ["Span", "Stamps"]
 
 Span: TypeAlias = tuple[int, int]
-TOGETHER: Final = 40
-"""How far a time may stand from its day: "6 March 2026, Terminal 2, 9:05 PM" belongs together."""
+# How far a time may stand from its day: "6 March 2026, Terminal 2, 9:05 PM" belongs together.
+_TOGETHER: Final = 40
 
 _AT: Final = re.compile(
     r"\s(?:(?:at|um|on|am|a|\u00e0|alle|as|\u00e0s|om|den|the|le|el|il|\u0432|kl\.?)\s)?",
@@ -86,7 +86,7 @@ class Stamps:
 
     def _rank(self, start: int, end: int) -> int | None:
         """Return how loosely a gap joins what it parts; None where it is too wide."""
-        if end - start > TOGETHER:
+        if end - start > _TOGETHER:
             return None
         first, last = bisect_left(self._time_starts, start), bisect_left(self._time_starts, end)
         rank = 0
@@ -107,7 +107,7 @@ class Stamps:
             [(*each, "d") for each in self._days] + [(*each, "t") for each in self._times]
         )
         for start, end, kind in marked:
-            if kinds and (start - done > TOGETHER or (kind == "d" and kinds[-1] == "d")):
+            if kinds and (start - done > _TOGETHER or (kind == "d" and kinds[-1] == "d")):
                 chains.append((begin, _layout(kinds)))
                 kinds = ""
             if not kinds:
