@@ -119,7 +119,7 @@ def _as_range(text: str, match: re.Match[str], clock: Clock) -> tuple[Clock | No
     """
     zone = match["zone"].strip()
     begin = match.start("zone")
-    is_iso = begin and text[max(0, match.start() - 2) : match.start()][-1:] in ("T", "t")
+    is_iso = text.endswith(("T", "t"), 0, match.start())
     if ":" not in zone or zone[0] != "-" or is_iso or clock.second is not None:
         return None, True, ""
     hour, minute = map(int, zone[1:].split(":"))

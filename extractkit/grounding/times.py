@@ -162,9 +162,8 @@ class TimeIndex:
         if before is None:
             return ""
         if before.group()[:-1].isdecimal():  # "12 20 p.m." has no hour of its own
-            digits = re.match(r"\d+", self._text[start : start + 2])
-            written = digits.group() if digits else ""
-            if len(written) == 1:
+            written = self._text[start : start + 2]
+            if not written[1:].isdecimal():
                 return ""
             return _PART if written[0] != "0" and int(written) <= 12 else None
         return _PART
