@@ -66,10 +66,10 @@ class Scan:
 
     Attributes:
         start: Where the value begins, behind white space.
-        end: Behind the value and the white space after it, if it is complete.
+        end: Behind the value and the white space after it; where reading stopped, if the value is
+            not complete.
         complete: Whether the outermost value was read to its end.
         at_end: Whether reading stopped because the text did.
-        reached: Where reading stopped, if the value is not complete.
         findings: What is wrong. Reading goes on after an error that leaves the structure clear,
             but not with `prefix`.
     """
@@ -77,7 +77,7 @@ class Scan:
     def __init__(self, text: str, start: int = 0, *, prefix: bool = False) -> None:
         self.text = text
         self.prefix = prefix
-        self.start = self.end = self.reached = self._space(start)
+        self.start = self.end = self._space(start)
         self.complete = self.at_end = False
         self.findings: list[Finding] = []
         self._spans: dict[Pointer, _Span] = {}
@@ -362,7 +362,7 @@ class Scan:
         return any(word.startswith(match[0]) for word in _WORDS)
 
     def _stop(self, code: str, pos: int, here: Pointer, message: str) -> NoReturn:
-        self.reached = len(self.text) if self.at_end else pos
+        self.end = len(self.text) if self.at_end else pos
         self._note(code, pos, here, message)
         raise _Stop
 

@@ -12,20 +12,16 @@ from typing import Final
 
 from extractkit.parsing._around import is_apart, is_footnote, looks_like_footnote, prose_end
 from extractkit.parsing._document import ParsedDocument
-from extractkit.parsing._fences import Fence, FenceReader
+from extractkit.parsing._fences import FenceReader
 from extractkit.parsing._reasoning import CHANNEL, CLOSING, OPENING, block_end
 from extractkit.parsing._scan import Scan, finding
 from extractkit.results import Finding
 
 __all__ = ["Search", "unwrap"]
 
-_MARK: Final = re.compile(
-    rf"(?P<opening>{OPENING}|{CHANNEL})|(?P<closing>{CLOSING})|(?P<fence>`{{3,}}|~{{3,}})|[{{}}\[\]]",
-    re.IGNORECASE,
-)
-_THOUGHT: Final = re.compile(
-    rf"(?P<opening>{OPENING}|{CHANNEL})|(?P<closing>{CLOSING})", re.IGNORECASE
-)
+_OF_THOUGHT: Final = rf"(?P<opening>{OPENING}|{CHANNEL})|(?P<closing>{CLOSING})"
+_THOUGHT: Final = re.compile(_OF_THOUGHT, re.IGNORECASE)
+_MARK: Final = re.compile(rf"{_OF_THOUGHT}|(?P<fence>`{{3,}}|~{{3,}})|[{{}}\[\]]", re.IGNORECASE)
 _BEGINS_JSON: Final = re.compile(r"\s*(?:[\[{\"]|`{3,}|~{3,})")
 
 
@@ -170,12 +166,16 @@ class Search:
     def _break(self, scan: Scan) -> int | None:
         """Note what is no document; go on only behind the reasoning that it is in, if any."""
         self.broken = [scan]
-        end = _THOUGHT.search(self.text, scan.end if scan.complete else scan.reached)
-        return self._answer_after(end.end()) if end and end["closing"] else None
+        return self._behind_thought(scan.end)
+
+    def _behind_thought(self, pos: int) -> int | None:
+        """Pass over the end of the reasoning that `pos` is in; return None if it is in none."""
+        mark = _THOUGHT.search(self.text, pos)
+        return self._answer_after(mark.end()) if mark and mark["closing"] else None
 
     def _fence(self, match: re.Match[str]) -> int | None:
         """Read what stands in the fence that `match` opens; return where to go on."""
-        fence: Fence = self._fences.read(match.start(), match["fence"])
+        fence = self._fences.read(match.start(), match["fence"])
         if fence.is_open_thought:
             self.unfinished = match.start()
             return None
@@ -185,10 +185,9 @@ class Search:
             self.documents = [*self.documents, fence.document][:2]
             self.fenced = True
         self._words_from = fence.goes_on
-        if fence.goes_on == len(self.text):  # code without an end: it may stand in reasoning
-            end = _THOUGHT.search(self.text, match.end())
-            if end and end["closing"] and fence.document is None:
-                return self._answer_after(end.end())
+        if fence.goes_on == len(self.text) and fence.document is None:
+            # Code without an end: it may stand in reasoning.
+            return self._behind_thought(match.end()) or fence.goes_on
         return fence.goes_on
 
 
@@ -207,8 +206,8 @@ def unwrap(text: str, whole: Scan) -> ParsedDocument:
         return _none("unfinished_reasoning", message)
     if search.rest is not None:
         return search.rest.parsed(_removed(text, search.rest, "a reasoning block"))
-    if search.ambiguity:
-        return _none("ambiguous", search.ambiguity)
+    if ambiguity := search.ambiguity:
+        return _none("ambiguous", ambiguity)
     if search.documents:
         what = "a code fence" if search.fenced else "words around the document"
         found = search.documents[0]
