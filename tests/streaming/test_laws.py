@@ -14,7 +14,7 @@ from extractkit.errors import SchemaError
 from extractkit.parsing import parse_json, parse_prefix
 from extractkit.paths import get, is_array, is_object
 from extractkit.results import FieldState
-from extractkit.schema import DIALECTS, compile_schema
+from extractkit.schema import DIALECTS, CompiledSchema, compile_schema
 from extractkit.streaming import Growing
 from tests.parsing.test_parse_json import documents
 from tests.schema.strategies_models import budget, lowered_or_too_deep, models, values
@@ -109,20 +109,28 @@ def test_a_break_in_the_text_leaves_what_was_told_before(value: Any, data: st.Da
     assert growing.state("") is PENDING
 
 
+def _compiled(target: Any, dialect: str) -> CompiledSchema:
+    try:
+        return compile_schema(target, dialect)
+    except SchemaError:
+        assume(False)
+        raise
+
+
+def _taken_back(compiled: CompiledSchema, text: str) -> Any:
+    parsed = parse_json(text)
+    return compiled.take_back(parsed.value, digits=parsed.digits)[0]
+
+
 @budget(60)
 @given(st.data(), models(), st.sampled_from(sorted(DIALECTS)), cuts)
 def test_an_answer_to_any_target_ends_as_it_is_taken_back_whole(
     data: st.DataObject, target: Any, dialect: str, cuts: list[int]
 ) -> None:
     document = data.draw(values(target))
-    try:
-        compiled = compile_schema(target, dialect)
-    except SchemaError:
-        assume(False)
-        raise
+    compiled = _compiled(target, dialect)
     text = json.dumps(lowered_or_too_deep(compiled, document))
-    parsed = parse_json(text)
-    whole = compiled.take_back(parsed.value, digits=parsed.digits)[0]
+    whole = _taken_back(compiled, text)
     growing, mirror = Growing(compiled), Mirror()
     snapshots: list[tuple[Any, str]] = []
     before: dict[str, FieldState] = {}
@@ -162,14 +170,9 @@ def test_an_answer_that_does_not_fit_ends_as_it_is_taken_back_whole_too(
     data: st.DataObject, target: Any, dialect: str, cuts: list[int], rng: random.Random
 ) -> None:
     document = data.draw(values(target))
-    try:
-        compiled = compile_schema(target, dialect)
-    except SchemaError:
-        assume(False)
-        raise
+    compiled = _compiled(target, dialect)
     text = json.dumps(_changed(lowered_or_too_deep(compiled, document), rng))
-    parsed = parse_json(text)
-    whole = compiled.take_back(parsed.value, digits=parsed.digits)[0]
+    whole = _taken_back(compiled, text)
     growing, mirror = Growing(compiled), Mirror()
     for piece in pieces(text, cuts):
         mirror.apply(growing.feed(piece))
