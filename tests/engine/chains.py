@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
 import numpy as np
 
 from extractkit.providers.local import Local, _session
-from tests.providers.local.engines import CONTROL, PIECES, VOCABULARY, ByteEngine
+from tests.providers.local.engines import CONTROL, EOS, PIECES, START, ByteEngine, opening
 
 Chain = Mapping[str, Mapping[str, float]]
 """What was said so far -> the probability of each piece that may follow, in the model's view."""
@@ -41,9 +40,8 @@ class ChainEngine(ByteEngine):
         self._unknown = _row({})
 
     def _logits(self) -> Any:
-        turn = PIECES.index(b"<|im_start|>")
         past = list(self._past)
-        start = len(past) - past[::-1].index(turn) if turn in past else len(past)
+        start = len(past) - past[::-1].index(START) if START in past else len(past)
         said = b"".join(PIECES[token] for token in past[start:]).removeprefix(b"assistant\n")
         return self._rows_of.get(said, self._unknown).copy()
 
@@ -54,17 +52,14 @@ def _row(after: Mapping[str, float]) -> Any:
         token = PIECES.index(piece.encode())
         row[token] = np.log(probability) if probability else _NEVER
     if not after:
-        row[VOCABULARY.eos_id] = 0.0
+        row[EOS] = 0.0
     return row
 
 
 @contextmanager
 def chained(chain: Chain) -> Iterator[Local]:
     """A local provider that answers by `chain`."""
-    engine = ChainEngine(chain)
-    opened = SimpleNamespace(engine=engine, facts={}, name="chain", close=engine.close)
-    stand_in = SimpleNamespace(open_engine=lambda *_, **__: opened)
-    with mock.patch.object(_session, "_load", stand_in):
+    with mock.patch.object(_session, "_load", opening(ChainEngine(chain))):
         provider = Local()
         try:
             yield provider

@@ -6,7 +6,6 @@ import json
 import math
 from enum import Enum
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Literal
 
 import pytest
@@ -44,7 +43,7 @@ from extractkit.providers.local import Local, _session
 from extractkit.testing import FakeProvider, Reply
 from tests.acceptance.label_codes import LABELS, answers, deciding
 from tests.confidence.making import answer_of, likely
-from tests.providers.local.engines import ByteEngine
+from tests.providers.local.engines import ByteEngine, opening
 
 CODES = Decoding(label_codes=True)
 TEXT = "Ida: the parcel was late, and the tone of it bad."
@@ -426,12 +425,7 @@ def test_what_is_scored_are_the_codes_and_what_is_told_are_members() -> None:
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_local_model_answers_by_codes(monkeypatch: pytest.MonkeyPatch, *, exact: bool) -> None:
     engine = ByteEngine('{"tone": "B"}', context_tokens=4000)
-    opened = SimpleNamespace(engine=engine, facts={}, name="tiny", close=engine.close)
-
-    def open_engine(model: object, **settings: object) -> SimpleNamespace:
-        return opened
-
-    monkeypatch.setattr(_session, "_load", SimpleNamespace(open_engine=open_engine))
+    monkeypatch.setattr(_session, "_load", opening(engine))
     provider = Local()
     extractor = Extractor(
         OnlyTone,

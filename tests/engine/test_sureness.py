@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from types import SimpleNamespace
 from typing import Any, Literal
 
 import pytest
@@ -28,7 +27,7 @@ from extractkit.messages import (
 from extractkit.providers.local import Local, _session
 from extractkit.testing import FakeProvider, Reply
 from tests.confidence.making import likely
-from tests.providers.local.engines import ByteEngine
+from tests.providers.local.engines import ByteEngine, opening
 
 GIVES = Capabilities(logprobs=True, source="a test")
 SCORES = Capabilities(logprobs=True, scoring=True, source="a test")
@@ -244,12 +243,7 @@ def test_a_provider_that_cannot_score_is_refused_before_it_is_asked() -> None:
 
 def test_a_local_model_gives_exact_choices(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = ByteEngine('{"tone": "bad", "text": null, "parts": []}', context_tokens=4000, lean=3)
-    opened = SimpleNamespace(engine=engine, facts={}, name="tiny", close=engine.close)
-
-    def open_engine(model: object, **settings: object) -> SimpleNamespace:
-        return opened
-
-    monkeypatch.setattr(_session, "_load", SimpleNamespace(open_engine=open_engine))
+    monkeypatch.setattr(_session, "_load", opening(engine))
     provider = Local()
     plain = Extractor(Note, model=provider, sampling=Sampling(max_output_tokens=900))
     exact = Extractor(

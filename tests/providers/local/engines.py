@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 
 import numpy as np
 
 from extractkit.errors import UsageError
+from extractkit.providers.local._chat import Prompt
 from extractkit.providers.local._engine import Logits, Vocabulary
 
 CONTROL = (b"<|endoftext|>", b"<|im_start|>", b"<|im_end|>")
@@ -19,6 +21,7 @@ PIECES = (*CONTROL, *(bytes([value]) for value in range(256)), *WORDS)
 VOCABULARY = Vocabulary(
     pieces=PIECES, eos_id=PIECES.index(b"<|im_end|>"), control_ids=frozenset(range(len(CONTROL)))
 )
+START, EOS = PIECES.index(b"<|im_start|>"), VOCABULARY.eos_id
 _LONGEST_FIRST = sorted(range(len(CONTROL), len(PIECES)), key=lambda token: -len(PIECES[token]))
 
 
@@ -31,6 +34,11 @@ def ids_of(text: str | bytes) -> list[int]:
         tokens.append(token)
         data = data[len(PIECES[token]) :]
     return tokens
+
+
+PROMPT = Prompt(
+    stable=tuple(ids_of("Be brief. ")), rest=(*ids_of("Who?"), START, *ids_of("assistant\n"))
+)
 
 
 class ByteEngine:
@@ -120,10 +128,15 @@ class ByteEngine:
 
     def _left_to_say(self) -> bytes | None:
         """Return the rest of the script; None where there is none, or it was left."""
-        turn = PIECES.index(b"<|im_start|>")
-        if self.script is None or turn not in self._past:
+        if self.script is None or START not in self._past:
             return None
-        start = len(self._past) - self._past[::-1].index(turn)
+        start = len(self._past) - self._past[::-1].index(START)
         said = b"".join(PIECES[token] for token in self._past[start:])
         said = said.removeprefix(b"assistant\n")
         return self.script.removeprefix(said) if self.script.startswith(said) else None
+
+
+def opening(engine: ByteEngine) -> SimpleNamespace:
+    """What stands in for `_load` in a session: whatever is asked for, this engine is opened."""
+    opened = SimpleNamespace(engine=engine, facts={}, name="tiny", close=engine.close)
+    return SimpleNamespace(open_engine=lambda *_, **__: opened)

@@ -29,14 +29,9 @@ from extractkit.providers.local._sampling import Sampler
 from extractkit.providers.local._session import Session
 from extractkit.providers.local._waiting import Patience
 
-from .engines import PIECES, VOCABULARY, ByteEngine, ids_of
+from .engines import PIECES, PROMPT, VOCABULARY, ByteEngine, ids_of
 from .tiny import write_tiny
 
-START = PIECES.index(b"<|im_start|>")
-EOS = VOCABULARY.eos_id
-PROMPT = Prompt(
-    stable=tuple(ids_of("Be brief. ")), rest=(*ids_of("Who?"), START, *ids_of("assistant\n"))
-)
 TREES = {
     "type": "object",
     "properties": {

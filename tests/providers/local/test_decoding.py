@@ -14,10 +14,8 @@ from extractkit.providers.local._decoding import PromptMemory, decode, text_of
 from extractkit.providers.local._recording import Recorder
 from extractkit.providers.local._sampling import Sampler
 
-from .engines import PIECES, VOCABULARY, ByteEngine, ids_of
+from .engines import EOS, PIECES, PROMPT, START, VOCABULARY, ByteEngine, ids_of
 
-START = PIECES.index(b"<|im_start|>")
-EOS = VOCABULARY.eos_id
 PERSON = {
     "type": "object",
     "properties": {
@@ -29,9 +27,6 @@ PERSON = {
     "additionalProperties": False,
 }
 ANSWER = '{"name": "Ida", "tree": "pine", "total": 12}'
-PROMPT = Prompt(
-    stable=tuple(ids_of("Be brief. ")), rest=(*ids_of("Who?"), START, *ids_of("assistant\n"))
-)
 
 
 @pytest.fixture(scope="module")

@@ -28,9 +28,8 @@ from extractkit.providers.local._sampling import Sampler
 from extractkit.providers.local._session import Session
 from extractkit.providers.local._waiting import Patience
 
-from .engines import PIECES, VOCABULARY, ByteEngine, ids_of
+from .engines import PIECES, START, VOCABULARY, ByteEngine, ids_of
 
-START = PIECES.index(b"<|im_start|>")
 PROMPT = Prompt(stable=(), rest=(*ids_of("a b a b?"), START, *ids_of("assistant\n")))
 QUESTION = ModelRequest(messages=(Message(role="user", content="Which tree?"),))
 

@@ -1,7 +1,6 @@
 """Scores of texts against the model's own numbers, token after token."""
 
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,7 +16,7 @@ from extractkit.providers.local._constraint import GrammarCompiler
 from extractkit.providers.local._decoding import PromptMemory
 from extractkit.providers.local._scoring import score
 
-from .engines import VOCABULARY, ByteEngine, ids_of
+from .engines import VOCABULARY, ByteEngine, ids_of, opening
 
 STABLE, REST = tuple(ids_of("Be brief. ")), tuple(ids_of("Which tree?"))
 PROMPT = Prompt(stable=STABLE, rest=REST)
@@ -280,8 +279,7 @@ ASKED = ModelRequest(
 @pytest.fixture
 def engine(monkeypatch) -> ByteEngine:
     served = ByteEngine()
-    opened = SimpleNamespace(engine=served, facts={}, name="tiny", close=served.close)
-    monkeypatch.setattr(_session, "_load", SimpleNamespace(open_engine=lambda *_, **__: opened))
+    monkeypatch.setattr(_session, "_load", opening(served))
     return served
 
 
