@@ -182,7 +182,6 @@ class NumberIndex(AlikeTokens):
         if inside == "":
             return []
         digits = to_ascii(self._text[start:end])
-        surroundings: tuple[Before, After, str] | None
         surroundings = self._surroundings(start, end, digits, ends_there=ends_there)
         if surroundings is None:
             return []

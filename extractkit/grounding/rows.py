@@ -70,11 +70,10 @@ def is_comma_list(token: str) -> bool:
     return not digit_readings(token, None) and len(parts_of(token)) > 1
 
 
-def stands_in_row(token: str, before: str, after: str) -> bool:
+def stands_in_row(before: str, after: str) -> bool:
     """Return whether digits with commas may be several numbers, by what stands beside them.
 
     Args:
-        token: The digits.
         before: What stands before them, up to the number before.
         after: What stands behind them.
     """

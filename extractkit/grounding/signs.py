@@ -68,15 +68,13 @@ def signs(text: str, before: Before, after: After, end: int) -> tuple[Signed, ..
             aside = Signed(False, before.digits, after.digits, _BRACKETS)
             return Signed(True, before.bracket, max(end, after.closed)), aside
         if closed := _CLOSED.match(text, end):
-            return _in_brackets(text, before.bracket, plain, closed.end(), is_amount=is_amount)
+            return _in_brackets(before.bracket, plain, closed.end(), is_amount=is_amount)
     if before.loose >= 0:
         return _loose(text, before, plain, is_amount=is_amount)
     return _behind(text, plain, is_amount=is_amount)
 
 
-def _in_brackets(
-    text: str, start: int, plain: Signed, end: int, *, is_amount: bool
-) -> tuple[Signed, ...]:
+def _in_brackets(start: int, plain: Signed, end: int, *, is_amount: bool) -> tuple[Signed, ...]:
     """Return both readings of "(48)": less than nothing in accounts, an aside elsewhere.
 
     With a currency mark, decimals or separators it is an amount, so that the minus is meant;

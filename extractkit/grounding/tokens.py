@@ -28,7 +28,7 @@ from extractkit.grounding.normalize import IGNORABLE
 from extractkit.grounding.rows import is_comma_list, may_be_pair, parts_of, stands_in_row
 from extractkit.grounding.separators import ARABIC, GROUP_GAPS, digits_of, significant
 
-__all__ = ["IN_LIST", "OVER_SPACE", "Filed", "Tokens", "is_token"]
+__all__ = ["OVER_SPACE", "Filed", "Tokens", "is_token"]
 
 Filed: TypeAlias = tuple[int, int, str, str, str, str]
 """Start, end, and the doubt that comes with how it was cut out; then the token, what stands
@@ -36,8 +36,8 @@ between it and the one before, and the one after."""
 
 OVER_SPACE = "the digits may be one number with a space in it, or several numbers"
 """The doubt about digits that are one token only if a space belongs to it."""
-IN_LIST = "the digits are joined by commas and may be one number or several"
-"""The doubt about digits that commas join, and about a part of them."""
+# The doubt about digits that commas join, and about a part of them.
+_IN_LIST = "the digits are joined by commas and may be one number or several"
 
 # A search is quick only for patterns that begin with a character of their own.
 _ASCII = r"\d\d*+(?:[.,]\d++)*+"
@@ -122,7 +122,7 @@ class Tokens:
     def filed(self, token: str, number: int) -> Filed:
         """Return the token with this number, which is written like that."""
         before, after = self.betweens[number], self.betweens[number + 1]
-        doubt = IN_LIST if number in self.rows else ""
+        doubt = _IN_LIST if number in self.rows else ""
         return self.starts[number], self.ends[number], doubt, token, before, after
 
     def _file(self, text: str, tokens: list[str]) -> None:
@@ -145,8 +145,7 @@ class Tokens:
     def _file_open(self, text: str) -> None:
         """Find what is told by more than what touches a token."""
         betweens = self.betweens
-        if "/" in betweens:
-            self.open.update(before_fractions(betweens))
+        self.open.update(before_fractions(betweens))
         if "10" in self.numbers:
             self.open.update(before_powers(betweens, self.numbers["10"]))
         hints: dict[str, list[str]] = {}
@@ -163,7 +162,7 @@ class Tokens:
 
     def _file_parts(self, token: str, number: int) -> None:
         before, after = self.betweens[number], self.betweens[number + 1]
-        in_row = stands_in_row(token, before, after)
+        in_row = stands_in_row(before, after)
         is_list = is_comma_list(token)
         if not (in_row or is_list or may_be_pair(token, before, after)):
             return
@@ -175,7 +174,7 @@ class Tokens:
             is_sure = part.is_apart and (in_row or part.has_point)
             self.parts.add(span)
             # Nothing is plain at the edges of a part.
-            filed = (*span, "" if is_sure else IN_LIST, part.digits, ",", ",")
+            filed = (*span, "" if is_sure else _IN_LIST, part.digits, ",", ",")
             self.cut[significant(part.digits)].append(filed)
 
     def _file_compounds(self, text: str) -> None:
