@@ -20,7 +20,7 @@ from extractkit.grounding.numbers import NumberReading
 from extractkit.grounding.scales import CODES, GAPS, SYMBOLS, has_letter
 from extractkit.grounding.signs import Signed, signs
 from extractkit.grounding.surroundings import After, counted, goes_on, look_after, look_left
-from extractkit.grounding.tokens import OVER_SPACE
+from extractkit.grounding.tokens import OVER_SPACE, SPACED
 
 __all__ = ["is_quantity", "quoted"]
 
@@ -46,7 +46,6 @@ _POWER: Final = re.compile(
 )
 _SIGN_OF_MONEY: Final = re.compile(rf"[{SYMBOLS}]")
 _OTHERS: Final = re.compile(r"(?<![^\W\d_])(?!US\Z)[^\W\d_]{1,3}\Z", re.IGNORECASE)
-_SPACED: Final = re.compile(r"(?<!\d)(?<!\d[.,])\d{1,3}(?: \d{3})+(?!\d)(?:[.,]\d+)?")
 _REACH: Final = 24
 _NEAR: Final = 8
 _SIGN: Final = "the minus sign there is no part of it"
@@ -163,7 +162,7 @@ def _space_doubt(text: str, start: int, end: int) -> str:
     right = text[end : end + 1] == " " and text[end + 1 : end + 2].isdecimal()
     if not (left or right):
         return ""
-    around = _SPACED.finditer(text, max(0, start - _REACH), min(len(text), end + _REACH))
+    around = SPACED.finditer(text, max(0, start - _REACH), min(len(text), end + _REACH))
     across = any(
         match.start() < start < match.end() or match.start() < end < match.end() for match in around
     )

@@ -11,7 +11,7 @@ import re
 from typing import NamedTuple
 
 from extractkit.grounding.scales import CURRENCY, GAPS
-from extractkit.grounding.surroundings import After, Before
+from extractkit.grounding.surroundings import CLOSED, After, Before
 
 __all__ = ["Signed", "signs"]
 
@@ -26,7 +26,6 @@ _BEHIND = re.compile(rf"[{GAPS}]?(?P<currency>{CURRENCY})?[{GAPS}]?{_MINUS}", re
 _PLAIN = "-\u2212\uff0d"
 _AT_THE_END = re.compile(r"[^\S\n]*(?:[\n|;)]|\Z)")
 _AFTER_AMOUNT = re.compile(r"(?P<doubtful>\s*[^\W_])|[\s|;,)]|\Z")
-_CLOSED = re.compile(rf"[{GAPS}\t]{{0,2}}\|?[{GAPS}\t]{{0,2}}[)\uff09]")
 _CREDIT = re.compile(rf"[{GAPS}]?(?:\((?:CR|DR)\)|(?:CR|DR|Cr|Dr)(?![^\W_]|\.\s?[A-Z]))")
 _CREDIT_ALONE = re.compile(rf"[{GAPS}](?:CR|DR)[^\S\n]*(?:[\n|;,)]|\Z)")
 
@@ -67,7 +66,7 @@ def signs(text: str, before: Before, after: After, end: int) -> tuple[Signed, ..
         if after.closed:
             aside = Signed(False, before.digits, after.digits, _BRACKETS)
             return Signed(True, before.bracket, max(end, after.closed)), aside
-        if closed := _CLOSED.match(text, end):
+        if closed := CLOSED.match(text, end):
             return _in_brackets(before.bracket, plain, closed.end(), is_amount=is_amount)
     if before.loose >= 0:
         return _loose(text, before, plain, is_amount=is_amount)

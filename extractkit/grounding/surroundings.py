@@ -24,7 +24,7 @@ from extractkit.grounding.scales import (
 from extractkit.grounding.words import is_exponent, is_letter
 
 __all__ = [
-    "FRACTIONS", "JOINTS", "REACH", "After", "Before", "counted", "goes_on", "look_after",
+    "CLOSED", "FRACTIONS", "JOINTS", "REACH", "After", "Before", "counted", "goes_on", "look_after",
     "look_before", "look_left",
 ]  # fmt: skip
 
@@ -34,6 +34,8 @@ JOINTS = "\u00b7\u2044^"
 """What makes one longer expression of the digits on both of its sides."""
 REACH = 14
 """As far before digits as sign, currency, gap and bracket reach."""
+CLOSED = re.compile(rf"[{GAPS}\t]{{0,2}}\|?[{GAPS}\t]{{0,2}}[)\uff09]")
+"""The round bracket that closes behind a number, in the next column of a table at most."""
 
 _NEAR = 8
 _SIGN = rf"[{DASHES}{PLUS}]"
@@ -45,7 +47,6 @@ _BEFORE = re.compile(
 )
 # Behind a code of a currency, brackets may have the number of a note.
 _OPEN = re.compile(rf"(?:(?P<currency>[{SYMBOLS}])[{GAPS}]?)?(?P<at>[(\uff08])[{GAPS}\t]{{0,2}}\Z")
-_CLOSED = re.compile(rf"[{GAPS}\t]{{0,2}}\|?[{GAPS}\t]{{0,2}}[)\uff09]")
 _MINUS = re.compile(rf"(?<![^\W_])minus[{GAPS}]\Z", re.IGNORECASE)
 # What makes a dash behind it one between two numbers.
 _FROM = re.compile(
@@ -184,7 +185,7 @@ def look_after(text: str, end: int, *, currency: bool, bracket: bool = False) ->
         return None
     if following[:1] == "_" and following != "__":
         return None
-    if bracket and (closed := _CLOSED.match(text, end)):
+    if bracket and (closed := CLOSED.match(text, end)):
         return _counted(text, end, closed.end(), currency=currency)
     scaled = _counted(text, end, 0, currency=currency)
     if scaled.unit:

@@ -28,7 +28,7 @@ from extractkit.grounding.normalize import IGNORABLE
 from extractkit.grounding.rows import is_comma_list, may_be_pair, parts_of, stands_in_row
 from extractkit.grounding.separators import ARABIC, GROUP_GAPS, digits_of, significant
 
-__all__ = ["OVER_SPACE", "Filed", "Tokens", "is_token"]
+__all__ = ["OVER_SPACE", "SPACED", "Filed", "Tokens", "is_token"]
 
 Filed: TypeAlias = tuple[int, int, str, str, str, str]
 """Start, end, and the doubt that comes with how it was cut out; then the token, what stands
@@ -36,6 +36,8 @@ between it and the one before, and the one after."""
 
 OVER_SPACE = "the digits may be one number with a space in it, or several numbers"
 """The doubt about digits that are one token only if a space belongs to it."""
+SPACED = re.compile(r"(?<!\d)(?<!\d[.,])\d{1,3}(?: \d{3})+(?!\d)(?:[.,]\d+)?")
+"""Digits that are one number if the spaces among them belong to it."""
 # The doubt about digits that commas join, and about a part of them.
 _IN_LIST = "the digits are joined by commas and may be one number or several"
 
@@ -49,7 +51,6 @@ _TOKEN = re.compile(_TOKEN_FORM)
 _AT_TOKENS = re.compile(f"({_TOKEN_FORM})")
 _AT_GAPLESS = re.compile(f"({_GAPLESS})")
 _AT_ASCII = re.compile(f"({_ASCII})", re.ASCII)
-_SPACED = re.compile(r"(?<!\d)(?<!\d[.,])\d{1,3}(?: \d{3})+(?!\d)(?:[.,]\d+)?")
 _START = itemgetter(0)
 
 
@@ -136,7 +137,7 @@ class Tokens:
                 self._file_parts(token, number)
         self._file_open(text)
         if " " in self.betweens and _may_be_spaced(self.betweens, tokens):
-            for match in _SPACED.finditer(text):
+            for match in SPACED.finditer(text):
                 self.spaced.append(match.span())
                 token = match.group()
                 filed = (*match.span(), OVER_SPACE, token, "", "")
