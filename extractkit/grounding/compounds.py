@@ -17,6 +17,7 @@ from extractkit.grounding.scales import (
     CJK_SCALE,
     GAPS,
     SCALES,
+    SHARES,
     SYMBOLS,
     has_letter,
     is_paid,
@@ -151,7 +152,7 @@ def _compound(text: str, match: re.Match[str]) -> Compound | None:
         number, own = readings[0]
         scale = scale_behind(text, token.end(), currency=False)
         is_last = token is tokens[-1]
-        if scale is not None and scale.unit in ("%", "permille"):
+        if scale is not None and scale.unit in SHARES:
             return None
         if scale is not None and is_last and scale.doubt:
             scale = None

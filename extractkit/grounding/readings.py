@@ -10,13 +10,11 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import NamedTuple
 
+from extractkit.grounding.scales import SHARES
 from extractkit.grounding.signs import signs
 from extractkit.grounding.surroundings import After, Before
 
 __all__ = ["NumberReading", "combine"]
-
-
-_SHARES = {"%": -2, "permille": -3}
 
 
 class NumberReading(NamedTuple):
@@ -51,8 +49,8 @@ def combine(
 
 def _scales(after: After) -> tuple[tuple[int, str, str, int], ...]:
     """Return (power of ten, unit, doubt, end) for each way to take what follows the digits."""
-    if after.unit in _SHARES:
-        part = _SHARES[after.unit]
+    if after.unit in SHARES:
+        part = SHARES[after.unit]
         whole = 0, after.unit, after.doubt, after.end
         return whole, (part, f"1/{after.unit}", after.doubt, after.end)
     if after.either:

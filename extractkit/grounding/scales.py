@@ -13,7 +13,7 @@ from extractkit.grounding.normalize import IGNORABLE
 
 __all__ = [
     "CHANGED", "CHANGING_WORDS", "CJK_CHARS", "CJK_SCALE", "CODES", "CURRENCY", "GAPS", "SCALES",
-    "SYMBOLS", "Scale", "has_letter", "is_paid", "is_parted", "may_be_scale",
+    "SHARES", "SYMBOLS", "Scale", "has_letter", "is_paid", "is_parted", "may_be_scale",
     "power_of", "scale_before", "scale_behind",
 ]  # fmt: skip
 
@@ -21,6 +21,8 @@ GAPS: Final = " \u00a0\u202f\u2009"
 """Spaces that may part digits from what belongs to them, as the inside of a character class."""
 SYMBOLS: Final = "$\u00a2\u00a3\u00a4\u00a5\u0e3f\u20a0-\u20cf\uffe0\uffe1\uffe5\uff04"
 """Signs of currencies, as the inside of a character class."""
+SHARES: Final = {"%": -2, "permille": -3}
+"""The units that a number may count parts of a whole in, and the power of ten of one."""
 _CODE_LINES: Final = (
     "AED AUD BGN BRL CAD CHF CLP CNY COP CZK DKK DM EGP EUR GBP HKD HUF IDR ILS INR ISK JPY",
     "KRW KZT MXN MYR NGN NOK NZD PEN PHP PKR PLN QAR RM RMB RON RS RSD RUB SAR SEK SGD THB",

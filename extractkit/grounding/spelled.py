@@ -14,7 +14,7 @@ from decimal import Decimal, Inexact, localcontext
 from typing import Any, Final, NamedTuple, Protocol
 
 from extractkit.errors import UnsupportedError
-from extractkit.grounding.scales import scale_behind
+from extractkit.grounding.scales import SHARES, scale_behind
 
 __all__ = ["Doubted", "SpelledIndex", "reader"]
 
@@ -30,7 +30,6 @@ _PARTS: Final = {
 _PART_OF: Final = re.compile(
     rf"(?P<gap>[\s\-\u2010\u2011])(?P<name>{'|'.join(_PARTS)})(?P<many>s?)(?!\w)", re.IGNORECASE
 )
-_SHARES: Final = {"%": -2, "permille": -3}
 _SIGN: Final = "'minus' before the number may be its sign or not"
 _PART: Final = "the word behind the number may make a fraction of it"
 _HYPHENS: Final = str.maketrans("\u2010\u2011", "--")
@@ -113,7 +112,7 @@ class SpelledIndex:
         if scale is None:
             self._found[value].append((start, end))
             return end
-        power = _SHARES.get(scale.unit, scale.power)
+        power = SHARES.get(scale.unit, scale.power)
         self._found[value.scaleb(power)].append((start, scale.end))
         doubt = f"the source counts in {scale.unit!r}"
         self._doubtful[value].append(Doubted(start, end, doubt, "unit_mismatch"))
