@@ -21,7 +21,7 @@ from extractkit.grounding.scales import (
     scale_before,
     scale_behind,
 )
-from extractkit.grounding.words import is_exponent, is_letter
+from extractkit.grounding.words import is_exponent, is_letter, is_point, skip_invisible
 
 __all__ = [
     "CLOSED", "FRACTIONS", "JOINTS", "REACH", "After", "Before", "counted", "goes_on", "look_after",
@@ -144,7 +144,7 @@ def look_before(text: str, start: int, *, plain: bool) -> Before | None:
         earlier = text[start - 2] if start > 1 else ""
         if earlier.isdecimal() or (earlier > "\x7f" and _INVISIBLE.match(earlier)):
             return None
-        bare = plain and previous == "." and not earlier.isalnum() and earlier != "."
+        bare = plain and is_point(text, start - 1)
         return _signed(text, start - 1, point=True) if bare else _signed(text, start, point=False)
     if previous and is_letter(previous):
         return _after_letters(text, start)
@@ -166,8 +166,7 @@ def goes_on(text: str, end: int) -> bool:
 
 def look_left(text: str, start: int) -> Before:
     """Return what stands before digits of which it is known that they are no part of a word."""
-    earlier = text[max(0, start - 2) : start - 1]
-    bare = text[start - 1 : start] == "." and not earlier.isalnum() and earlier != "."
+    bare = is_point(text, start - 1)
     return _signed(text, start - bare, point=bare)
 
 
@@ -274,7 +273,7 @@ def _signed(text: str, start: int, *, point: bool) -> Before:
             break
     unsure: str | None = None
     # A dash that a space parts from the digits is a bullet or a dash, a true minus sign is not.
-    if sign >= 0 and (_skip(text, sign + 1) in (start, first) or text[sign] in TRUE_MINUS):
+    if sign >= 0 and (skip_invisible(text, sign + 1) in (start, first) or text[sign] in TRUE_MINUS):
         unsure = standing(text, sign, start, is_paid=currency and is_inner)
     negative = unsure is not None
     if negative:
@@ -294,12 +293,6 @@ def _signed(text: str, start: int, *, point: bool) -> Before:
         loose=-1 if negative else _loose(text, first, sign, start),
         scale=scale_before(text, start),
     )
-
-
-def _skip(text: str, at: int) -> int:
-    while _INVISIBLE.match(text, at):
-        at += 1
-    return at
 
 
 def _loose(text: str, first: int, sign: int, start: int) -> int:

@@ -13,7 +13,10 @@ from functools import lru_cache
 from extractkit.grounding.normalize import IGNORABLE, joins_previous
 from extractkit.grounding.rows import parts_numbers
 
-__all__ = ["UNSPACED", "is_exponent", "is_letter", "is_unspaced", "stands_alone"]
+__all__ = [
+    "UNSPACED", "is_exponent", "is_letter", "is_point", "is_unspaced", "skip_invisible",
+    "stands_alone",
+]  # fmt: skip
 
 UNSPACED = (
     "\u0e00-\u0fff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3100-\u318f\u31a0-\u31ff"
@@ -61,7 +64,7 @@ def stands_alone(text: str, start: int, end: int) -> bool:
 
 def _stands_alone(text: str, start: int, end: int) -> bool:
     """Return the same, next to characters of any script."""
-    left, right = _skip_back(text, start), _skip(text, end)
+    left, right = _skip_back(text, start), skip_invisible(text, end)
     if end < len(text) and (joins_previous(text[end]) or text[end] in _JOINER + _SKIN_TONES):
         return False
     if start and text[start - 1] == _JOINER:
@@ -115,11 +118,7 @@ def _goes_on(text: str, start: int, end: int) -> bool:
         or _inside_name(text, end)
         or is_exponent(text, start - 1)
         or is_exponent(text, end)
-        or (
-            text[start - 1 : start] == "."
-            and text[start].isdecimal()
-            and _is_point(text, start - 1)
-        )
+        or (text[start].isdecimal() and is_point(text, start - 1))
     )
 
 
@@ -134,8 +133,10 @@ def is_exponent(text: str, at: int) -> bool:
     )
 
 
-def _is_point(text: str, at: int) -> bool:
-    """Whether the point at `at` begins a number, as in ".5": not after a letter or a point."""
+def is_point(text: str, at: int) -> bool:
+    """Return whether a point at `at` begins a number, as in ".5": not after a letter or a point."""
+    if at < 0 or text[at] != ".":
+        return False
     earlier = text[at - 1] if at else " "
     return not (earlier.isalnum() or earlier == ".")
 
@@ -182,7 +183,8 @@ def _inside_flag(text: str, at: int) -> bool:
     return (at - before) % 2 == 1
 
 
-def _skip(text: str, at: int) -> int:
+def skip_invisible(text: str, at: int) -> int:
+    """Return the first offset from `at` on whose character has a width, or the text's length."""
     while at < len(text) and _IGNORABLE.match(text[at]):
         at += 1
     return at
