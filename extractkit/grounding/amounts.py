@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from extractkit.grounding.scales import GAPS, LONG_CODES
+from extractkit.grounding.separators import GROUP_GAPS
+
 __all__ = ["Amount", "amount_of", "unit_beside"]
 
 _UNIT_LINES: Final = (
@@ -53,21 +56,16 @@ _MEANING: Final = {
 }
 # A mark that several currencies share is none of them, but the same as itself.
 _SHARED: Final = frozenset(("$", "\u00a5"))
-_CODE_LINES: Final = (
-    "aed aud bgn brl cad chf clp cny cop czk dkk egp eur gbp hkd huf idr ils inr isk jpy krw kzt",
-    "mxn myr ngn nok nzd pen php pkr pln qar ron rsd rub sar sek sgd thb try twd uah usd vnd zar",
-)
-_CODES: Final = frozenset(code for line in _CODE_LINES for code in line.split())
+_CODES: Final = frozenset(map(str.lower, LONG_CODES))
 
-_NUMBER: Final = r"[-+\u2212]?\d[\d.,'\u2019\u00a0\u202f\u2009]*"
+_NUMBER: Final = rf"[-+\u2212]?\d[\d.,{GROUP_GAPS}]*"
 _MARK: Final = r"[%\u2030\uff05]|[A-Za-z]{0,3}[$\u00a3\u00a5\u20a0-\u20cf][A-Za-z]{0,2}"
 _WORD: Final = rf"[^\W\d_]+|{_MARK}"
 _NAME: Final = rf"[^\W\d_]+(?:\s[^\W\d_]+)?|{_MARK}"
 _AMOUNT: Final = re.compile(
     rf"(?P<before>{_NAME})?\s*(?P<number>{_NUMBER})\s*(?P<after>{_NAME})?\Z", re.IGNORECASE
 )
-_GAP: Final = "[ \u00a0\u202f\u2009]?"
-_BEFORE: Final = re.compile(rf"(?<![^\W_])(?P<name>{_WORD})\.?{_GAP}\Z", re.IGNORECASE)
+_BEFORE: Final = re.compile(rf"(?<![^\W_])(?P<name>{_WORD})\.?[{GAPS}]?\Z", re.IGNORECASE)
 _AFTER: Final = re.compile(rf"[\s-]?(?:{_NAME})(?![^\W_])", re.IGNORECASE)
 _REACH: Final = 16
 
@@ -99,11 +97,8 @@ def unit_beside(text: str, start: int, end: int, unit: str) -> tuple[int, int] |
         end: Where it ends; a percent sign may be a part of it.
         unit: What the unit means.
     """
-    digits = start
-    while digits < end and not text[digits].isdecimal():
-        digits += 1
     last = end
-    while last > digits and not text[last - 1].isdecimal():
+    while last > start and not text[last - 1].isdecimal():
         last -= 1
     after = _AFTER.match(text, last, min(len(text), last + _REACH))
     if after is not None:

@@ -25,7 +25,7 @@ from extractkit.grounding.moments import Miss
 from extractkit.grounding.near import NearIndex
 from extractkit.grounding.normalize import Folded, fold_phrase
 from extractkit.grounding.numbers import NumberIndex, NumberReading
-from extractkit.grounding.separators import to_ascii
+from extractkit.grounding.separators import GROUP_GAPS, to_ascii
 from extractkit.grounding.spelled import SpelledIndex
 from extractkit.grounding.wording import WordingIndex
 from extractkit.grounding.worth import written_moment, written_month, written_numbers
@@ -33,7 +33,7 @@ from extractkit.results import Grounding
 
 __all__ = ["Forms", "Readings"]
 
-_NUMBER: Final = re.compile(r"[-+\u2212]?\d[\d.,'\u2019\u00a0\u202f\u2009 ]*\Z")
+_NUMBER: Final = re.compile(rf"[-+\u2212]?\d[\d.,{GROUP_GAPS} ]*\Z")
 _NOT_DIGIT: Final = re.compile(r"\D+")
 _NUMBER_AND_REST: Final = re.compile(r"(?P<number>\d{1,6})\s+(?P<rest>\D+)\Z")
 _LONGEST: Final = 60

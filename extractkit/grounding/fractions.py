@@ -14,17 +14,18 @@ from decimal import Decimal, Inexact, localcontext
 from itertools import chain
 from typing import Final
 
+from extractkit.grounding.scales import GAPS
 from extractkit.grounding.surroundings import FRACTIONS, look_after, look_left
 
 __all__ = ["FractionIndex"]
 
 _SLASH: Final = "\u2044"
 _FORM: Final = re.compile(
-    rf"(?<![\w.,/^{_SLASH}])(?:(?P<whole>\d{{1,9}})[ \u00a0\u202f\u2009]?)?"
+    rf"(?<![\w.,/^{_SLASH}])(?:(?P<whole>\d{{1,9}})[{GAPS}]?)?"
     rf"(?P<part>[{FRACTIONS}]|\d{{1,3}}{_SLASH}\d{{1,3}})(?![\w/^{_SLASH}]|[.,]\d)"
 )
 _MIXED: Final = re.compile(
-    r"(?<![\w.,/^:-])(?P<whole>\d{1,4})[ \u00a0\u202f\u2009-]"
+    rf"(?<![\w.,/^:-])(?P<whole>\d{{1,4}})[{GAPS}-]"
     r"(?P<part>(?P<over>\d{1,2})/(?P<under>\d{1,3}))(?![\w/]|[.,]\d)"
 )
 _DIGITS: Final = 20

@@ -18,6 +18,7 @@ from extractkit.grounding.compounds import compounds_at
 from extractkit.grounding.edges import is_bare
 from extractkit.grounding.numbers import NumberReading
 from extractkit.grounding.scales import CODES, GAPS, SYMBOLS, has_letter
+from extractkit.grounding.separators import GROUP_GAPS
 from extractkit.grounding.signs import Signed, signs
 from extractkit.grounding.surroundings import After, counted, goes_on, look_after, look_left
 from extractkit.grounding.tokens import OVER_SPACE, SPACED
@@ -28,10 +29,11 @@ _NOTHING: Final = Decimal(0)
 _LETTERS: Final = re.compile(r"[A-Za-z]+")
 _CODES: Final = frozenset(map(str.upper, CODES))
 _LONGEST: Final = 40
-_NUMBER: Final = re.compile(r"\d[\d.,'\u2019\u00a0\u202f\u2009 ]*\Z")
+_DIGITS: Final = rf"\d[\d.,{GROUP_GAPS} ]*"
+_NUMBER: Final = re.compile(rf"{_DIGITS}\Z")
 _SCALE_WORD: Final = re.compile(r"(?<=[\d ])[^\W\d_]+\Z")
 _WITH_UNIT: Final = re.compile(
-    r"\d[\d.,'\u2019\u00a0\u202f\u2009 ]*[^\W\d_]*[\u00b0\u2032\u2033\u2103\u2109'\"]?"
+    rf"{_DIGITS}[^\W\d_]*[\u00b0\u2032\u2033\u2103\u2109'\"]?"
     r"[^\W\d_]*[\u00b2\u00b3]?\Z"
 )
 _RAISED: Final = re.compile(r"[\u00b2\u00b3\u2074-\u2079\u207b]|\^[-\u2212]?\d")

@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 from extractkit.grounding.normalize import IGNORABLE
 
 __all__ = [
-    "CHANGED", "CHANGING_WORDS", "CJK_CHARS", "CJK_SCALE", "CODES", "CURRENCY", "GAPS", "SCALES",
-    "SHARES", "SYMBOLS", "Scale", "has_letter", "is_paid", "is_parted", "may_be_scale",
-    "power_of", "scale_before", "scale_behind",
+    "CHANGED", "CHANGING_WORDS", "CJK_CHARS", "CJK_SCALE", "CODES", "CURRENCY", "GAPS",
+    "LONG_CODES", "SCALES", "SHARES", "SYMBOLS", "Scale", "has_letter", "is_paid", "is_parted",
+    "may_be_scale", "power_of", "scale_before", "scale_behind",
 ]  # fmt: skip
 
 GAPS: Final = " \u00a0\u202f\u2009"
@@ -29,6 +29,8 @@ _CODE_LINES: Final = (
     "TRY TWD UAH USD VND ZAR kr Fr Ft Kc zl",
 )
 CODES: Final = tuple(code for line in _CODE_LINES for code in line.split())
+LONG_CODES: Final = tuple(code for code in CODES if len(code) == 3 and code.isupper())
+"""Those of three capital letters."""
 CURRENCY: Final = rf"(?:[{SYMBOLS}]|(?<![^\W_])(?:{'|'.join(CODES)})\.?)"
 
 _BY_POWER: Final = {
@@ -114,12 +116,12 @@ _LEAD: Final = re.compile(
     rf"(?P<line>[{GAPS}\t]*\r?\n[{GAPS}\t]*)|[-\u2010\u2011]|[{GAPS}\t]{{0,2}}(?P<open>\((?:in )?)?"
 )
 _NEXT: Final = re.compile(rf"[{GAPS}](?P<word>[^\W\d_]+)(?![^\W_])")
-_LONG_CODES: Final = "|".join(code for code in CODES if len(code) == 3 and code.isupper())
+_ANY_CODE: Final = "|".join(LONG_CODES)
 # Five metres may stand before the currency of another number.
 _PAID: Final = re.compile(
     rf"[{GAPS}]?(?:(?P<letter>[kKmMbBtT]|mm|[Mm][Dd])[{GAPS}]?(?P<sign>[{SYMBOLS}])"
     rf"|(?P<spaced>[kKmMbBtT]|mm|[Mm][Dd])[{GAPS}](?P<code>{'|'.join(CODES)})(?![^\W_])"
-    rf"|(?P<glued>[kKMBT]|Md)(?P<long>{_LONG_CODES})(?![^\W_]))"
+    rf"|(?P<glued>[kKMBT]|Md)(?P<long>{_ANY_CODE})(?![^\W_]))"
 )
 _LETTER: Final = re.compile(rf"[{GAPS}](?P<letter>mm|[Mm]d|[kmbKMBT])(?![^\W_])")
 _CJK: Final = re.compile(CJK_SCALE)
@@ -144,9 +146,7 @@ CHANGING_WORDS: Final = frozenset((
     "cr", "dr", "times", *_PAID_WORDS,
 ))  # fmt: skip
 """Words beside a number that may make another of it, in lower case."""
-CHANGED: Final = re.compile(
-    rf"\d (?:(?i:mm|md|[kmbt])(?:{_LONG_CODES})?(?![^\W_])|\d\d?/\d)|10\*\*"
-)
+CHANGED: Final = re.compile(rf"\d (?:(?i:mm|md|[kmbt])(?:{_ANY_CODE})?(?![^\W_])|\d\d?/\d)|10\*\*")
 """What stands behind digits in ASCII and may make another number of them: 5 M, 2 1/2, 5 x 10**3."""
 # Lower case letters are units more often; `has_letter` and `is_paid` tell of these.
 _LOWER: Final = ("m", "mm", "b", "t")
@@ -158,11 +158,11 @@ _PAID_BEFORE: Final = re.compile(rf"{CURRENCY}[{GAPS}]?\Z", re.IGNORECASE)
 _LOWER_BEHIND: Final = re.compile(rf"[{GAPS}](?:mm|[mbt])(?![^\W_])")
 _FIRST: Final = re.compile(r"\n\s*([a-z]+)")
 _MAY_BE: Final = re.compile(r"[\s(]{1,4}([^\W\d_]+)")
-_PAID_WORD: Final = re.compile(rf"(?:md|[kmbt])(?:{_LONG_CODES})\Z", re.IGNORECASE)
+_PAID_WORD: Final = re.compile(rf"(?:md|[kmbt])(?:{_ANY_CODE})\Z", re.IGNORECASE)
 
 
 _BEFORE: Final = re.compile(
-    rf"(?<![^\W_])(?P<letter>[kKMT]|Mio\.?[{GAPS}]?|Mrd\.?[{GAPS}]?)(?P<paid>\u20ac|{_LONG_CODES})"
+    rf"(?<![^\W_])(?P<letter>[kKMT]|Mio\.?[{GAPS}]?|Mrd\.?[{GAPS}]?)(?P<paid>\u20ac|{_ANY_CODE})"
     rf"[{GAPS}]?\Z"
 )
 
