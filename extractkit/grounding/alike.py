@@ -74,6 +74,10 @@ class AlikeTokens(ABC):
     def _readings(self, filed: Filed) -> list[NumberReading]:
         """Return every reading of one token with what is around it."""
 
+    def _doubts(self, token: str, value: Decimal) -> list[str]:
+        """Return the doubt of each reading of a bare token that is worth `value`."""
+        return [own or zero for number, own, zero in self._forms_of(token) if number == value]
+
     def find_alike(self, value: Decimal, spelled: str) -> Alike | None:
         """Return where the tokens stand that are worth `value` and have nothing around them.
 
@@ -105,7 +109,7 @@ class AlikeTokens(ABC):
         beside: list[_Span] = []
         _, odd, others, _ = family
         for token, starts in odd:
-            doubts = [own or zero for number, own, zero in self._forms_of(token) if number == value]
+            doubts = self._doubts(token, value)
             if "" in doubts:
                 sure.append((token, starts))
             elif doubts:

@@ -104,10 +104,6 @@ class NumberIndex(AlikeTokens):
             self._found[value] = tuple(found)
         return self._found[value]
 
-    def _doubts(self, token: str, value: Decimal) -> list[str]:
-        """Return the doubt of each reading of a bare token that is worth `value`."""
-        return [own or zero for number, own, zero in self._forms_of(token) if number == value]
-
     def _is_bare(self, filed: Filed) -> bool:
         """Return whether nothing around a token belongs to it, and nothing else may either."""
         _, _, doubt, _, before, after = filed
