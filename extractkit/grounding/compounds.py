@@ -137,7 +137,7 @@ def before_letters(betweens: Sequence[str], letters: Container[str]) -> Iterator
         letters: Those of them that begin with such a letter.
     """
     for number, between in enumerate(betweens):
-        if between in letters and number and is_paid(betweens[number - 1][-6:]):
+        if between in letters and number and is_paid(betweens[number - 1]):
             yield number - 1
 
 

@@ -90,7 +90,7 @@ def may_be_pair(token: str, before: str, after: str) -> bool:
     if not comma or not low.isdecimal() or not high.isdecimal():
         return False
     if int(high) == int(low) + 1 and len(high) < 7:
-        return not (is_paid(before[-6:]) or _COUNTED.match(after))
+        return not (is_paid(before) or _COUNTED.match(after))
     return before[-1:] == "(" and after[:1] == ")" and not _PRICE.match(token)
 
 

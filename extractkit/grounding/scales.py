@@ -155,6 +155,7 @@ _PAID_BEHIND: Final = re.compile(
     rf"[{GAPS}](?:mm|[mbt])(?:[{GAPS}]?[{SYMBOLS}]|[{GAPS}](?:{'|'.join(CODES)})(?![^\W_]))"
 )
 _PAID_BEFORE: Final = re.compile(rf"{CURRENCY}[{GAPS}]?\Z", re.IGNORECASE)
+_CODE_REACH: Final = 6  # the longest code, its point, a gap, and what may not be a letter
 _LOWER_BEHIND: Final = re.compile(rf"[{GAPS}](?:mm|[mbt])(?![^\W_])")
 _FIRST: Final = re.compile(r"\n\s*([a-z]+)")
 _MAY_BE: Final = re.compile(r"[\s(]{1,4}([^\W\d_]+)")
@@ -240,8 +241,8 @@ def has_letter(behind: str) -> bool:
 
 
 def is_paid(before: str) -> bool:
-    """Return whether a currency stands right before digits."""
-    return _PAID_BEFORE.search(before) is not None
+    """Return whether a currency stands right before digits, by what stands before them."""
+    return _PAID_BEFORE.search(before[-_CODE_REACH:]) is not None
 
 
 def _words(text: str, end: int) -> Scale | None:
