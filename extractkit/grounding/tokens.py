@@ -133,8 +133,9 @@ class Tokens:
         for token, digits in zip(numbers, _significant(list(numbers)), strict=True):
             families[digits].append(token)
         for token in [each for each in numbers if "," in each or "\uff0c" in each]:
+            is_list = is_comma_list(token)
             for number in numbers[token]:
-                self._file_parts(token, number)
+                self._file_parts(token, number, is_list=is_list)
         self._file_open(text)
         if " " in self.betweens and _may_be_spaced(self.betweens, tokens):
             for match in SPACED.finditer(text):
@@ -161,10 +162,16 @@ class Tokens:
         if "link" in hints:
             self._file_compounds(text)
 
-    def _file_parts(self, token: str, number: int) -> None:
+    def _file_parts(self, token: str, number: int, *, is_list: bool) -> None:
+        """File the numbers that commas part in a token, where they may be several numbers.
+
+        Args:
+            token: As it is written.
+            number: Which of those that are written so.
+            is_list: The commas cannot be inside of one number.
+        """
         before, after = self.betweens[number], self.betweens[number + 1]
         in_row = stands_in_row(before, after)
-        is_list = is_comma_list(token)
         if not (in_row or is_list or may_be_pair(token, before, after)):
             return
         if in_row and not is_list:
