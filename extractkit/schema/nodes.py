@@ -46,6 +46,7 @@ __all__ = [
     "rebase",
     "replace",
     "stand_in",
+    "taken_into",
     "walk_kind",
     "walk_nodes",
 ]
@@ -375,6 +376,24 @@ def stand_in(new: N, old: Node, **changes: Any) -> N:
         rest=old.rest,
         beyond=old.beyond,
         **changes,
+    )
+
+
+def taken_into(new: N, old: Node) -> N:
+    """Return `new` at the place of `old`, saying what both say; where they differ, `old` counts.
+
+    Args:
+        new: What takes the place: what `old` refers to or is made of.
+        old: Where it stands, and what is said there.
+    """
+    return replace(
+        new,
+        pointer=old.pointer,
+        description=old.description or new.description,
+        mark=old.mark or new.mark,
+        notes={**new.notes, **old.notes},
+        rest={**new.rest, **old.rest},
+        beyond={**new.beyond, **old.beyond},
     )
 
 

@@ -26,6 +26,7 @@ from extractkit.schema.nodes import (
     SchemaTree,
     UnionNode,
     replace,
+    taken_into,
 )
 from extractkit.schema.plain import json_key
 from extractkit.schema.scope import Rewrite, Scope, transform_tree
@@ -127,15 +128,7 @@ class _Work:
         target = self._definitions[node.name]
         if not isinstance(target, ChoiceNode) or members == self._shared.get(node.name, ()):
             return _noted(node, members)
-        copied = replace(
-            target,
-            pointer=node.pointer,
-            description=node.description or target.description,
-            mark=node.mark or target.mark,
-            notes={**target.notes, **node.notes},
-            rest={**target.rest, **node.rest},
-            beyond={**target.beyond, **node.beyond},
-        )
+        copied = taken_into(target, node)
         return _coded(copied, members) if members else copied
 
     def _members_of(self, node: Node) -> tuple[Member, ...]:

@@ -39,6 +39,7 @@ from extractkit.schema.nodes import (
     owners,
     rebase,
     replace,
+    taken_into,
     walk_kind,
 )
 from extractkit.schema.scope import Rewrite, Scope
@@ -77,15 +78,7 @@ def _lower(node: AllOfNode, scope: Scope) -> Node:
         scope.change(node, "allOf", "allOf (its parts cannot be merged)")
         return node
     scope.change(node, "allOf or keywords beside $ref", "one merged schema")
-    return replace(
-        merged,
-        pointer=node.pointer,
-        description=node.description or merged.description,
-        mark=node.mark or merged.mark,
-        notes={**merged.notes, **node.notes},
-        rest={**merged.rest, **node.rest},
-        beyond={**merged.beyond, **node.beyond},
-    )
+    return taken_into(merged, node)
 
 
 class _Merger:

@@ -21,6 +21,7 @@ from extractkit.schema.nodes import (
     UnionNode,
     replace,
     stand_in,
+    taken_into,
 )
 from extractkit.schema.scope import Scope
 
@@ -75,14 +76,7 @@ def _flat(node: UnionNode) -> Node:
     if len(branches) > 1 or node.decimal:
         return replace(node, branches=tuple(branches), form=form)
     (only,) = branches
-    return replace(
-        only,
-        description=node.description or only.description,
-        mark=node.mark or only.mark,
-        notes={**only.notes, **node.notes},
-        rest={**only.rest, **node.rest},
-        beyond={**only.beyond, **node.beyond},
-    )
+    return taken_into(only, node)
 
 
 def _are_same(branches: list[Node], before: tuple[Node, ...]) -> bool:
