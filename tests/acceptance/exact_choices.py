@@ -133,6 +133,7 @@ class _Direct:
 
 def _compare(engine: Engine, count: int, bounds: Bounds) -> None:
     provider = _Direct(engine)
+    masks = GrammarCompiler(engine.vocabulary, engine.tokenize)
     extractors = [
         Extractor(target, model=provider, decoding=Decoding(exact_choices=True))
         for target in _TARGETS
@@ -152,7 +153,7 @@ def _compare(engine: Engine, count: int, bounds: Bounds) -> None:
         places = choice_places(response.tokens, response.text, parsed, compiled)
         leaves = [place.pointer for place in places]
         taken = score(response.tokens, response.text, parsed, compiled, leaves=leaves).leaves
-        forced = _teacher(engine, request, response, places)
+        forced = _teacher(engine, masks, request, response, places)
         for place, reference in zip(places, forced, strict=True):
             found = result.confidence[place.pointer]
             apart += [
@@ -189,7 +190,11 @@ def _print(
 
 
 def _teacher(
-    engine: Engine, request: ModelRequest, response: ModelResponse, places: Sequence[ChoicePlace]
+    engine: Engine,
+    masks: GrammarCompiler,
+    request: ModelRequest,
+    response: ModelResponse,
+    places: Sequence[ChoicePlace],
 ) -> list[list[float]]:
     """Return the share of each alternative of each place, every one scored by itself."""
     prompt = ChatML(engine.vocabulary, engine.tokenize).encode(
@@ -200,7 +205,6 @@ def _teacher(
     answer = [pieces[token.token] for token in response.tokens]
     data = response.text.encode()
     found: list[list[float]] = []
-    masks = GrammarCompiler(engine.vocabulary, engine.tokenize)
     engine.keep(len(prompt.stable))  # that is there from the extraction; all else is done anew
     for place in places:
         before_here = answer[: place.token]
