@@ -6,10 +6,11 @@ Neighbours: `_shapes` says how a container is taken back, `_growth` fills and cl
 from __future__ import annotations
 
 from extractkit.paths import JsonValue, Pointer
+from extractkit.schema.plain import type_of
 from extractkit.streaming._record import Box, then
 from extractkit.streaming._shapes import Hold, Shape
 
-__all__ = ["Frame", "Slot", "entry_slot", "kind_in", "kind_of", "routed"]
+__all__ = ["Frame", "Slot", "entry_slot", "kind_in", "routed"]
 
 
 class Slot:
@@ -107,12 +108,8 @@ def entry_slot(entries: Frame, key: JsonValue) -> Slot | None:
     return Slot(box, key, then(entries.pointer, key))
 
 
-def kind_of(box: Box) -> str:
-    return "array" if isinstance(box, list) else "object"
-
-
 def kind_in(shape: Shape, parts: Box) -> str:
     """Return what container the user has in place of one of the answer."""
     if shape.is_user_form:
-        return kind_of(parts)
+        return type_of(parts)
     return {"array": "array", "place": "", "unknown": ""}.get(shape.user, "object")

@@ -16,7 +16,7 @@ from extractkit.results import PartialResult
 from extractkit.schema.nodes import Node
 from extractkit.schema.plain import type_of
 from extractkit.streaming._ending import fill
-from extractkit.streaming._frames import Frame, Slot, entry_slot, kind_in, kind_of, routed
+from extractkit.streaming._frames import Frame, Slot, entry_slot, kind_in, routed
 from extractkit.streaming._record import Box, Record, then
 from extractkit.streaming._shapes import AS_IT_IS, Shapes
 
@@ -212,7 +212,7 @@ class Growth:
         if slot is None:
             return
         if self._is_beside(slot):
-            if kind_of(slot.box) == kind_in(shape, frame.parts):
+            if type_of(slot.box) == kind_in(shape, frame.parts):
                 frame.box = slot.box
         elif shape.user in ("place", "unknown"):
             if not slot.hold:
