@@ -109,7 +109,7 @@ class DateIndex:
         if not text.isascii():
             self._scan_eastern()
         for found in relative_days(text, reference) if reference is not None else ():
-            self._add(*found)
+            self._add_to(self._days, *found)
 
     def find(self, wanted: date) -> tuple[DateReading, ...]:
         """Return every place that can be read as this day, in the order of the text."""
@@ -231,9 +231,11 @@ class DateIndex:
         """Whether the text has a date that counts from another one ("last Friday")."""
         return says_relative(self._text)
 
-    def _add(self, day: date | None, start: int, end: int, doubt: str = "") -> None:
+    def _add(self, year: int, match: re.Match[str]) -> None:
+        """Add a day whose month and day are groups of `match`."""
+        day = day_of(year, int(match["month"]), int(match["day"]))
         if day is not None:
-            self._add_to(self._days, day, start, end, doubt)
+            self._add_to(self._days, day, *match.span())
 
     def _add_to(
         self,
@@ -256,14 +258,12 @@ class DateIndex:
     def _scan_eastern(self) -> None:
         for match in self._east_asian:
             if match["day"] is not None:
-                day = day_of(int(match["year"]), int(match["month"]), int(match["day"]))
-                self._add(day, *match.span())
+                self._add(int(match["year"]), match)
         for match in _ERA.finditer(self._text) if self._has_east_asian_years else ():
-            year = _ERAS[match["era"]] + (1 if match["year"] == "\u5143" else int(match["year"]))
-            self._add(day_of(year, int(match["month"]), int(match["day"])), *match.span())
+            year = 1 if match["year"] == "\u5143" else int(match["year"])
+            self._add(_ERAS[match["era"]] + year, match)
         for match in _VIETNAMESE.finditer(self._text) if "\u00e1ng " in self._text else ():
-            day = day_of(int(match["year"]), int(match["month"]), int(match["day"]))
-            self._add(day, *match.span())
+            self._add(int(match["year"]), match)
 
     @cached_property
     def _east_asian(self) -> tuple[re.Match[str], ...]:
