@@ -98,11 +98,11 @@ class FenceReader:
 
     def _document(self, mark: str, content: int, tag: str) -> Fence | None:
         """Return the fence if it begins with a document."""
+        if is_thought(tag):
+            return None
         scan = Scan(self.text, content)
         is_json = tag.startswith("json")
         if not scan.complete or (scan.is_scalar and not is_json and tag):
-            return None
-        if is_thought(tag):
             return None
         if self.text.startswith(mark, scan.end):
             end = scan.end + len(mark)
