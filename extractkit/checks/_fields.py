@@ -95,7 +95,8 @@ def required_if(
         raise UsageError(
             "required_if: expected at least one pointer, and not both equals and one_of"
         )
-    if one_of is not None and (isinstance(one_of, str | bytes) or not list(one_of)):
+    options = None if one_of is None else list(one_of)  # once: it may be an iterator
+    if isinstance(one_of, str | bytes) or options == []:
         raise UsageError(
             f"required_if(one_of={one_of!r:.40}): expected a list of at least one value; for a "
             "single value use equals"
@@ -110,7 +111,7 @@ def required_if(
         if not condition.is_within(pattern):
             align([condition, pattern])
             raise UsageError(f"required_if: {when!r} has a '*' that {pattern.text!r} lacks")
-    options = one_of if equals is _UNSET else [equals]
+    options = options if equals is _UNSET else [equals]
     wanted = None if options is None else _Wanted(options)
 
     return ReadyCheck(

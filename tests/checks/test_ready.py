@@ -413,6 +413,13 @@ def test_a_field_is_required_where_another_one_says_so(
     assert said(document, asked) == ([(field, "required_if")] if is_missing else [])
 
 
+def test_values_that_decide_may_come_from_an_iterator() -> None:
+    kinds: Any = iter(["gift", "sale"])
+    asked = required_if("/reason", when="/kind", one_of=kinds)
+    assert said({"kind": "sale"}, asked) == [("/reason", "required_if")]
+    assert said({"kind": "other"}, asked) == []
+
+
 def test_a_requirement_of_an_item_is_its_own_and_names_what_decides() -> None:
     rows = [{"sku": "a", "size": None}, {"sku": "a", "size": 3}, {"size": None}]
     asked = required_if("/orders/*/lines/*/size", when="/orders/*/lines/*/sku")
