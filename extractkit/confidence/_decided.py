@@ -14,7 +14,7 @@ from typing import Final
 
 from extractkit.confidence._options import ABSENT, Spot
 from extractkit.confidence._places import Found
-from extractkit.confidence._words import of_absent, unavailable
+from extractkit.confidence._words import ONE_ONLY, of_absent, unavailable
 from extractkit.messages import Decision
 from extractkit.paths import Pointer
 from extractkit.results import Confidence
@@ -24,7 +24,6 @@ __all__ = ["weigh_decisions"]
 _OFF_ONE: Final = 0.01
 """So far from 1 the probabilities of all values may add up to before it is told."""
 _DECIDED: Final = "decided: the provider gave the probability of each value"
-_ONE_ONLY: Final = "nothing was to choose: one value only is legal here"
 _NOT_DECIDED: Final = "not available: the provider says nothing of this value's probability"
 
 
@@ -47,7 +46,7 @@ def weigh_decisions(
         above = value.pointer.rpartition("/")[0]
         if option is None or decision is None:
             # UNKNOWN as an object is decided as a whole; its one leaf is as sure as that.
-            weighed[value.pointer] = presence.get(above) or unavailable(_ONE_ONLY)
+            weighed[value.pointer] = presence.get(above) or unavailable(ONE_ONLY)
             continue
         label = value.spot.options[option].label
         weighed[value.pointer] = _of(label, _labelled(value.spot, decision.probabilities))

@@ -21,7 +21,7 @@ from extractkit.confidence._matching import Menu, Option
 from extractkit.confidence._options import ABSENT, Plan
 from extractkit.confidence._places import Found, ListFound, ValueFound, find
 from extractkit.confidence._sequence import sequence_probability
-from extractkit.confidence._words import of_absent, of_choice, of_sequence, unavailable
+from extractkit.confidence._words import ONE_ONLY, of_absent, of_choice, of_sequence, unavailable
 from extractkit.messages import Decision, TokenLogprob
 from extractkit.parsing import ParsedDocument, parse_json
 from extractkit.paths import JsonValue, Pointer, is_array, is_object
@@ -204,7 +204,7 @@ class _Scoring:
             self._kind_of(found, option)
             return
         if len(options) == 1:
-            confidence = unavailable("nothing was to choose: one value only is legal here")
+            confidence = unavailable(ONE_ONLY)
         else:
             confidence = of_choice(self._chosen(found, option))
             if found.start in self._exact and confidence.kind == "choice":

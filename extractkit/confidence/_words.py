@@ -14,8 +14,10 @@ from extractkit.confidence._sequence import Sequence
 from extractkit.paths import Pointer
 from extractkit.results import Confidence
 
-__all__ = ["of_absent", "of_choice", "of_sequence", "unavailable"]
+__all__ = ["ONE_ONLY", "of_absent", "of_choice", "of_sequence", "unavailable"]
 
+ONE_ONLY: Final = "nothing was to choose: one value only is legal here"
+"""Why a value of a closed set has no number; `calibration` knows it by its beginning."""
 _SHOWN: Final = 3
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -21,7 +20,7 @@ from extractkit.engine.steps import Answer
 from extractkit.errors import SchemaError
 from extractkit.messages import ModelRequest, ModelResponse, StopReason
 from extractkit.parsing import ParsedDocument, parse_json, parse_prefix
-from extractkit.paths import JsonValue, Pointer, join, walk
+from extractkit.paths import JsonValue, Pointer, join
 from extractkit.results import (
     Attempt,
     FieldState,
@@ -151,12 +150,9 @@ def _resolved(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 def _judge_whole(setup: Setup[T], answer: Answer) -> Judged[T]:
     response = answer.response
     question = setup.question
-    parsed = parse_json(response.text, repair=question.decoding.repair)
+    parsed = parse_json(response.text, repair=question.decoding.repair).held_by(setup.compiled)
     if not parsed.ok:
-        unread = parsed.findings
-        parsed = _of_decimals(parsed, setup.compiled)
-        if not parsed.ok:
-            return _judge_unread(setup, answer, unread)
+        return _judge_unread(setup, answer, parsed.findings)
     document, faults = setup.compiled.take_back(parsed.value, digits=parsed.digits)
     outcome = _checked(setup, document, faults)
     findings = (*parsed.findings, *_bounds_hit(setup, parsed.value), *outcome.findings)
@@ -173,16 +169,6 @@ def _judge_whole(setup: Setup[T], answer: Answer) -> Judged[T]:
         request=answer.request,
         parsed=parsed,
     )
-
-
-def _of_decimals(parsed: ParsedDocument, compiled: CompiledSchema) -> ParsedDocument:
-    """Return what was read if all that is wrong with it are large numbers that Decimals hold."""
-    read = parsed.beyond
-    if read is None:
-        return parsed
-    document, _ = compiled.take_back(read.value, digits=read.digits)
-    is_short = any(isinstance(leaf, float) and math.isinf(leaf) for _, leaf in walk(document))
-    return parsed if is_short else read
 
 
 def judge_assembled(setup: Setup[T], document: JsonValue, near: Judged[T]) -> Judged[T]:

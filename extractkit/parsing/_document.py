@@ -7,9 +7,10 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeAlias
+from math import isinf
+from typing import Protocol, TypeAlias
 
-from extractkit.paths import JsonValue, Pointer
+from extractkit.paths import JsonValue, Pointer, walk
 from extractkit.results import Finding
 
 __all__ = ["InBytes", "ParsedDocument", "Places", "Spans", "Table"]
@@ -116,6 +117,12 @@ class Places:
 _NO_PLACES = Places()
 
 
+class _Target(Protocol):
+    def take_back(
+        self, document: JsonValue, /, *, digits: Mapping[Pointer, str] | None = None
+    ) -> tuple[JsonValue, object]: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedDocument:
     """One JSON document and where its parts stand, or what kept the text from being one.
@@ -142,6 +149,19 @@ class ParsedDocument:
     def ok(self) -> bool:
         """Whether exactly one document was read; `null` is one, too."""
         return not any(finding.severity == "error" for finding in self.findings)
+
+    def held_by(self, target: _Target) -> ParsedDocument:
+        """Return `beyond` where the target holds all numbers of it, as its Decimals do; else this.
+
+        Args:
+            target: Takes documents back to the user's form, as a CompiledSchema does.
+        """
+        read = self.beyond
+        if read is None:
+            return self
+        document, _ = target.take_back(read.value, digits=read.digits)
+        is_short = any(isinstance(leaf, float) and isinf(leaf) for _, leaf in walk(document))
+        return self if is_short else read
 
     @property
     def spans(self) -> Spans:

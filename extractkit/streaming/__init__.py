@@ -151,6 +151,8 @@ class Growing:
 
     def _read_whole(self) -> None:
         parsed = parse_json(self.text, repair=self._repair)
+        if self._compiled is not None:
+            parsed = parsed.held_by(self._compiled)
         if not parsed.ok:
             return
         value = parsed.value

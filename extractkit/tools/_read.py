@@ -136,8 +136,8 @@ def _read(
     *,
     is_last: bool,
 ) -> ToolCall:
-    parsed, text, said = _parsed(raw, repair=asked.repair)
     found = asked.find(raw.name)
+    parsed, text, said = _parsed(raw, found[1] if found else None, repair=asked.repair)
     status = _ending(response, is_last=is_last)
     call = ToolCall(
         id=raw.id,
@@ -195,16 +195,22 @@ def _ending(response: ModelResponse, *, is_last: bool) -> Status | None:
     return _ENDINGS.get(response.stop, Status.INVALID)
 
 
-def _parsed(raw: RawToolCall, *, repair: bool) -> tuple[ParsedDocument, str, list[Finding]]:
+def _parsed(
+    raw: RawToolCall, compiled: CompiledSchema | None, *, repair: bool
+) -> tuple[ParsedDocument, str, list[Finding]]:
     """Return the arguments' document, the text that it was read from, and what to say of that."""
     if not raw.arguments.strip():
         return parse_json("{}"), "{}", [_EMPTY]
-    parsed = parse_json(raw.arguments, repair=repair)
+    parsed = _held(parse_json(raw.arguments, repair=repair), compiled)
     if repair and parsed.ok and isinstance(parsed.value, str):
-        inner = parse_json(parsed.value, repair=False)
+        inner = _held(parse_json(parsed.value, repair=False), compiled)
         if inner.ok and is_object(inner.value):
             return inner, parsed.value, [*parsed.findings, *inner.findings, _TWICE]
     return parsed, raw.arguments, list(parsed.findings)
+
+
+def _held(parsed: ParsedDocument, compiled: CompiledSchema | None) -> ParsedDocument:
+    return parsed if compiled is None else parsed.held_by(compiled)
 
 
 _EMPTY: Final = Finding(

@@ -332,6 +332,27 @@ def test_a_decimal_gets_its_digits_at_the_end() -> None:
     assert set(growing.snapshot().states.values()) == {PRESENT}
 
 
+def test_a_number_that_only_a_decimal_holds_is_told_at_the_end() -> None:
+    class Paid(BaseModel):
+        amount: Decimal
+        number: int
+
+    growing = Growing(compile_schema(Paid, "json-schema"))
+    mirror = ends(growing, '{"amount": 1e400, "number": 2}')
+    assert not mirror.retracted
+    assert mirror.document == {"amount": "1e400", "number": 2}
+    assert set(growing.snapshot().states.values()) == {PRESENT}
+
+
+def test_a_number_that_nothing_holds_is_never_final() -> None:
+    class Weighed(BaseModel):
+        grams: float
+
+    growing = Growing(compile_schema(Weighed, "json-schema"))
+    ends(growing, '{"grams": 1e400}')
+    assert growing.state("/grams") is PENDING
+
+
 def test_an_answer_that_does_not_fit_is_told_anew_at_the_end() -> None:
     growing = Growing(strict(list[int]))
     text = '{"value": [1, 2], "more": 3}'

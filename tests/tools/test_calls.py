@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -49,6 +50,28 @@ def test_a_call_is_a_typed_value_with_what_is_known_of_it() -> None:
     assert call.levels[Validity.SCHEMA].failed == 0
     assert call.confidence["/q"].kind == "unavailable"
     assert "without log-probabilities" in call.confidence["/q"].reason
+
+
+class Pay(BaseModel):
+    amount: Decimal
+
+
+class Weigh(BaseModel):
+    grams: float
+
+
+@pytest.mark.parametrize("text", ['{"amount": 1e400}', '"{\\"amount\\": 1e400}"'])
+def test_a_number_beyond_a_float_is_taken_where_a_decimal_holds_it(text: str) -> None:
+    (call,) = parse_tool_calls(chat(("Pay", text)), [tool(Pay)])
+    assert call.ok
+    assert call.value == Pay(amount=Decimal("1e400"))
+    assert "inexact_number" in _codes(call)
+
+
+def test_a_number_beyond_a_float_is_an_error_where_nothing_holds_it() -> None:
+    (call,) = parse_tool_calls(chat(("Weigh", '{"grams": 1e400}')), [tool(Weigh)])
+    assert (call.status, call.validity) == (Status.INVALID, Validity.NONE)
+    assert _codes(call) == ["not_finite"]
 
 
 @pytest.mark.parametrize("arguments", ["", "  \n", None])
