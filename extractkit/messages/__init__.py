@@ -6,7 +6,7 @@ Neighbours: `prompts` and `engine` build a ModelRequest; `providers` turn it int
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias
@@ -39,6 +39,7 @@ __all__ = [
     "Sampling",
     "Scoring",
     "StopReason",
+    "StreamingProvider",
     "TokenAlternative",
     "TokenLogprob",
     "Usage",
@@ -288,14 +289,19 @@ class ModelResponse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delta:
-    """What came with one piece of a streamed answer.
+    """What came with one piece of a streamed answer: one event or token, never several merged.
 
     Attributes:
-        text: The next characters of the answer; may be empty.
-        response: The whole answer, with the last piece only.
+        text: The next characters of the answer; may be empty, and may run ahead of the tokens by
+            what the constraint forces.
+        tokens: The answer's next tokens, where they are known; their bytes may lag behind `text`
+            or lead it by a part of a character.
+        response: The whole answer, with the last piece only, as `complete` would give it. The
+            texts of all pieces joined are its text.
     """
 
     text: str = ""
+    tokens: tuple[TokenLogprob, ...] = ()
     response: ModelResponse | None = None
 
 
@@ -375,4 +381,25 @@ class Provider(Protocol):
 
     def close(self) -> None:
         """Release what this provider holds; closing twice is fine."""
+        ...
+
+
+class StreamingProvider(Provider, Protocol):
+    """A Provider that also gives its answer piece by piece, while the model writes it.
+
+    One without these two methods is asked as any other, and its answer comes in one piece. Both forms raise what `complete` raises, while they are iterated and before the first text.
+    What ends an answer after that (the connection, `timeout_s`) is its ending: the last Delta has
+    what came. Closing the generator ends the request and frees the connection.
+    """
+
+    def stream(
+        self, request: ModelRequest, *, timeout_s: float | None = None
+    ) -> Generator[Delta, None, None]:
+        """Yield the pieces of the answer to `request`; the last one has the whole answer."""
+        ...
+
+    def astream(
+        self, request: ModelRequest, *, timeout_s: float | None = None
+    ) -> AsyncGenerator[Delta, None]:
+        """Yield them without blocking the event loop."""
         ...
