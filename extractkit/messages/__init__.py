@@ -387,7 +387,9 @@ class Provider(Protocol):
 class StreamingProvider(Provider, Protocol):
     """A Provider that also gives its answer piece by piece, while the model writes it.
 
-    One without these two methods is asked as any other, and its answer comes in one piece. Both forms raise what `complete` raises, while they are iterated and before the first text.
+    One without these two methods is asked as any other, and its answer comes in one piece.
+
+    Both forms raise what `complete` raises, while they are iterated and before the first text.
     What ends an answer after that (the connection, `timeout_s`) is its ending: the last Delta has
     what came. Closing the generator ends the request and frees the connection.
     """
