@@ -42,6 +42,7 @@ __all__ = [
     "StreamingProvider",
     "TokenAlternative",
     "TokenLogprob",
+    "ToolOffer",
     "Usage",
     "require_beam",
     "require_number",
@@ -50,7 +51,7 @@ __all__ = [
 
 _NONE_GIVEN: Final = Sampling()
 
-Role: TypeAlias = Literal["system", "user", "assistant"]
+Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
 
 class StopReason(str, Enum):
@@ -67,10 +68,22 @@ class StopReason(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One turn of a conversation."""
+    """One turn of a conversation.
+
+    Attributes:
+        role: Whose turn it is; "tool" says what came of a call.
+        content: What is said.
+        calls: Calls that a turn of the assistant asks for.
+        call_id: The call that a turn of a tool is about.
+        parts: A turn of the assistant as its provider wants to see it again; empty where `content`
+            and `calls` say it all. Only that provider reads them.
+    """
 
     role: Role
     content: str
+    calls: tuple[RawToolCall, ...] = ()
+    call_id: str = ""
+    parts: Sequence[Any] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +104,23 @@ class Constraint:
     grammar: str | None = None
     name: str = "answer"
     minimal_text: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOffer:
+    """Tools that a model may call, as data.
+
+    Attributes:
+        definitions: What it is told of each, in the form that `Capabilities.tools` names.
+        required: Whether it has to call one.
+        only: With `required`: the name of the one that it has to call; empty for any.
+        parallel: Whether an answer may have several calls.
+    """
+
+    definitions: tuple[Mapping[str, Any], ...]
+    required: bool = False
+    only: str = ""
+    parallel: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +160,7 @@ class ModelRequest:
         scoring: Score these texts and answer nothing; only where `Capabilities.scoring` says so.
         beam: How many beginnings of the answer are followed at once; 1 is one. At most what
             `Capabilities.beam` says.
+        tools: What the model may call; only where `Capabilities.tools` says so.
 
     Raises:
         UsageError: If the beam is no whole number from 1 up.
@@ -145,6 +176,7 @@ class ModelRequest:
     without: frozenset[str] = frozenset()
     scoring: Scoring | None = None
     beam: int = 1
+    tools: ToolOffer | None = None
 
     def __post_init__(self) -> None:
         require_number("ModelRequest", "beam", self.beam, low=1, whole=True)
@@ -263,7 +295,8 @@ class ModelResponse:
         request_id: The provider's id of the request; empty where it gives none.
         details: Facts of this answer worth keeping (engine, weights digest, seconds spent).
         continue_with: For an answer that paused: what the next request has to bring along, as a
-            sequence of parts.
+            sequence of parts. For one with calls: its turn as the provider wants to see it again,
+            where text and calls do not say it all.
         broken: How the connection ended before the answer did; empty where it did not.
         scores: For a request with `scoring`: the model's own log-probability of each text, place
             by place; no numbers for a place that cannot be scored. With `Scoring.whole` those of
@@ -324,6 +357,10 @@ class Capabilities:
         efforts: Words that are accepted as reasoning effort; empty where any may be.
         context_tokens: Prompt and answer together; None where unknown.
         unasked: Names of what the provider adds to a request by itself, and can do without.
+        tools: The form in which tools are defined, as `extractkit.tools.definitions` names it;
+            None where the model is not known to take any.
+        strict_tools: Whether the arguments of calls can be held to a schema.
+        forced_tools: Whether the model can be made to call a tool.
         one_token: Tells which of some texts of letters are one token of the model each; None
             where its tokens are not known.
         source: Where these facts come from, with the date.
@@ -341,6 +378,9 @@ class Capabilities:
     efforts: tuple[str, ...] = ()
     context_tokens: int | None = None
     unasked: frozenset[str] = frozenset()
+    tools: Literal["openai", "openai-chat", "anthropic", "compatible"] | None = None
+    strict_tools: bool = False
+    forced_tools: bool = True
     one_token: Callable[[Sequence[str]], frozenset[str]] | None = field(default=None, repr=False)
     source: str = ""
 
