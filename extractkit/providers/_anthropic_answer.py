@@ -14,6 +14,7 @@ from typing import Final, TypeGuard
 
 import pydantic_core
 
+from extractkit.errors import MalformedResponseError
 from extractkit.messages import ModelResponse, RawToolCall, StopReason, Usage
 from extractkit.paths import JsonObject, JsonValue, is_object
 from extractkit.providers._errors import from_event
@@ -144,7 +145,6 @@ def response_of(
     details = _details(message, blocks)
     if tool is not None and written:
         details["preamble"] = written
-    is_paused = stop is StopReason.PAUSE
     return ModelResponse(
         text=written if tool is None else "".join(block.arguments for block in answers[:1]),
         stop=stop,
@@ -154,8 +154,23 @@ def response_of(
         usage=usage,
         model=word_of(message.get("model")),
         details=details,
-        continue_with=tuple(block.sent_back() for block in blocks) if is_paused else None,
+        continue_with=_going_on(stop, blocks),
     )
+
+
+def _going_on(stop: StopReason, blocks: Sequence[Block]) -> tuple[JsonObject, ...] | None:
+    """Return what the next request has to bring along for the model to go on; None for nothing.
+
+    The API wants to see what was thought before calls again, with its signature.
+    """
+    if stop is StopReason.PAUSE:
+        return tuple(block.sent_back() for block in blocks)
+    if stop is not StopReason.TOOL_USE or all(b.kind in ("text", "tool_use") for b in blocks):
+        return None
+    try:
+        return tuple(block.sent_back() for block in blocks)
+    except MalformedResponseError:  # arguments that are no JSON; the calls stand as they came
+        return None
 
 
 _STOPS: Final = {

@@ -207,7 +207,8 @@ class Hosted:
 
     def _look_up(self, url: str) -> Capabilities:
         service = self._SERVICE
-        table = capabilities_of(service.api, self._model, official=self._is_official(url))
+        is_known = self._enforcement is not None or self._is_official(url)
+        table = capabilities_of(service.api, self._model, official=is_known)
         table = replace(table, unasked=UNASKED - self._extra_body.keys())
         if self._enforcement is not None:
             told = "the caller says that this server holds its answers to a schema"

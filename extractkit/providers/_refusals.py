@@ -22,6 +22,7 @@ _PARAMETERS: Final[tuple[tuple[str, str], ...]] = (
     (r"max_(completion_|output_)?tokens", "max_output_tokens"),
     (r"store", "store"),
     (r"stream_options", "stream_options"),
+    (r"parallel_tool_calls", "parallel_tool_calls"),
     (
         r"response_format|text(\.format)?|output_(config|format)|tools|tool_choice|format"
         r"|structured_outputs|json_schema|grammar",
@@ -44,6 +45,7 @@ _IN_WORDS = tuple(
         (r"max_(?:completion_|output_)?tokens", "max_output_tokens"),
         (r"(?:['\"`]store['\"`]|store (?:parameter|field)|(?:parameter|field):? store)", "store"),
         (r"stream_options(?:\.\w+)*", "stream_options"),
+        (r"parallel_tool_calls", "parallel_tool_calls"),
         (
             r"response_format(?:\.\w+)*|json_schema|structured[_ -]outputs?|text\.format"
             r"|output_(?:config|format)|tool_choice|strict tools?|tools?"

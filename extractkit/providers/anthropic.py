@@ -26,6 +26,7 @@ from extractkit.providers._anthropic_answer import (
 from extractkit.providers._anthropic_stream import Decoder
 from extractkit.providers._hosted import Hosted, Service, Settings
 from extractkit.providers._sdk import ANTHROPIC_SDK
+from extractkit.providers._tools import message_turns, put_tools_of_messages
 from extractkit.providers._wire import HttpRequest, Wire, malformed
 from extractkit.providers.capabilities import unforced_tool
 
@@ -152,7 +153,8 @@ def _body(request: ModelRequest, model: str, stream: bool) -> JsonObject:
     if system := _system(request):
         body["system"] = system
     turns = request.messages[len(system) :]
-    body["messages"] = [{"role": turn.role, "content": turn.content} for turn in turns]
+    body["messages"] = message_turns(turns)
+    put_tools_of_messages(body, request.tools)
     for name in ("temperature", "top_p", "top_k"):
         if (value := getattr(sampling, name)) is not None:
             body[name] = value

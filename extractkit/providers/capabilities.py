@@ -147,6 +147,11 @@ FAMILIES: Final[tuple[Family, ...]] = (
 )
 """The first line whose expression fits counts."""
 
+_TOOL_FORMS: Final[dict[Api, Literal["openai", "openai-chat", "anthropic"]]] = {
+    "openai-responses": "openai",
+    "openai-chat": "openai-chat",
+    "anthropic": "anthropic",
+}
 _CLAUDE_SAMPLING: Final = frozenset({"max_output_tokens", "effort"})
 
 
@@ -178,6 +183,7 @@ def capabilities_of(api: Api, model: str, *, official: bool = True) -> Capabilit
         )
     dialect = "anthropic" if api == "anthropic" else "openai-strict"
     structured = official and (family is None or family.structured)
+    takes_tools = official and (api != "openai-chat" or family is None or family.tools_on_chat)
     return Capabilities(
         enforcement="native" if structured else None,
         dialect=dialect if structured else None,
@@ -186,6 +192,9 @@ def capabilities_of(api: Api, model: str, *, official: bool = True) -> Capabilit
         temperature=family is not None and family.temperature,
         sampling=_sampling(api, family),
         efforts=() if family is None else family.efforts,
+        tools=_TOOL_FORMS[api] if takes_tools else None,
+        strict_tools=structured,
+        forced_tools=family is None or family.forced_tool,
         source=_source(model, family, official=official),
     )
 

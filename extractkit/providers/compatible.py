@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 from extractkit.errors import UsageError
+from extractkit.messages import Capabilities
 from extractkit.providers._arguments import url_in
 from extractkit.providers._clients import OwnClients, Target
 from extractkit.providers._hosted import Hosted, Service
@@ -38,6 +40,9 @@ class Compatible(Hosted):
         streaming: Whether answers are asked for piece by piece.
         extra_body: What else to send; it may add to a request and replace nothing.
         extra_headers: Headers to send beside the SDK's own.
+        tools: Says that this server takes tools: "strict", and holds the arguments of calls to
+            their schema, or "plain", and does not. None believes nothing: a server may leave tools
+            out in silence, so that calls are asked for as an answer.
 
     Raises:
         UsageError: If an argument is not usable, or nothing says where the server is.
@@ -64,7 +69,11 @@ class Compatible(Hosted):
         streaming: bool = False,
         extra_body: Mapping[str, Any] | None = None,
         extra_headers: Mapping[str, str] | None = None,
+        tools: Literal["strict", "plain"] | None = None,
     ) -> None:
+        if tools not in (None, "strict", "plain"):
+            raise UsageError(f"Compatible(tools={tools!r}): expected 'strict', 'plain' or None")
+        self._tools = tools
         super().__init__(
             model,
             client=client,
@@ -77,6 +86,15 @@ class Compatible(Hosted):
         )
         if client is None:
             self._own_url()
+
+    def _look_up(self, url: str) -> Capabilities:
+        table = super()._look_up(url)
+        if self._tools is None:
+            return table
+        return replace(table, tools="compatible", strict_tools=self._tools == "strict")
+
+    def _settings(self) -> dict[str, Any]:
+        return {**super()._settings(), "tools": self._tools}
 
     def _make_own(self, api_key: str | None) -> OwnClients:
         return OwnClients(OPENAI_SDK, api_key=api_key, fallback_key="none")

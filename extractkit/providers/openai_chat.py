@@ -31,6 +31,7 @@ from extractkit.providers._openai import (
     withheld,
 )
 from extractkit.providers._sdk import OPENAI_SDK
+from extractkit.providers._tools import chat_turns, put_tools
 from extractkit.providers._wire import HttpRequest, ServerEvent, Wire, malformed
 
 __all__ = [
@@ -108,8 +109,9 @@ def encode_compatible(request: ModelRequest, model: str, stream: bool) -> HttpRe
 def _encode(request: ModelRequest, model: str, stream: bool, *, limit: str) -> HttpRequest:
     body: JsonObject = {
         "model": model,
-        "messages": [{"role": turn.role, "content": turn.content} for turn in request.messages],
+        "messages": chat_turns(request.messages),
     }
+    put_tools(body, request.tools, nested=True)
     if request.constraint is not None:
         schema = named_schema(request.constraint)
         body["response_format"] = {"type": "json_schema", "json_schema": schema}

@@ -32,6 +32,7 @@ from extractkit.providers._openai import (
     withheld,
 )
 from extractkit.providers._sdk import OPENAI_SDK
+from extractkit.providers._tools import put_tools, response_items
 from extractkit.providers._wire import HttpRequest, ServerEvent, Wire, malformed
 
 __all__ = ["WIRE", "Decoder", "OpenAIResponses", "decode", "encode"]
@@ -61,9 +62,10 @@ def encode(request: ModelRequest, model: str, stream: bool) -> HttpRequest:
     require_sampling(sampling, _SAMPLING, "the Responses API")
     body: JsonObject = {
         "model": model,
-        "input": [{"role": turn.role, "content": turn.content} for turn in request.messages],
+        "input": response_items(request.messages),
         "store": False,
     }
+    put_tools(body, request.tools, nested=False)
     if request.constraint is not None:
         body["text"] = {"format": {"type": "json_schema", **named_schema(request.constraint)}}
     elif request.json_mode:

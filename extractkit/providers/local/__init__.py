@@ -297,6 +297,11 @@ def _refuse_unsupported(request: ModelRequest) -> None:
             f"Sampling(effort={request.sampling.effort!r}): local models have no reasoning "
             "effort; leave it None"
         )
+    if request.tools is not None:
+        raise UnsupportedError(
+            "tools: local models are given no tools of their own; call_tools(...) holds the answer "
+            "to the tools by a constraint"
+        )
     if request.json_mode and request.constraint is None:
         raise UnsupportedError(
             "json_mode: local models have no JSON mode; give a constraint, which they enforce"
