@@ -37,6 +37,7 @@ from extractkit.messages import ModelResponse, StopReason, Usage
 from extractkit.paths import JsonValue, Pointer, is_object
 from extractkit.results._given import require_choice, require_pointer, require_texts
 from extractkit.results._options import Decoding, Example, Grounding, Retry
+from extractkit.results._partial import FieldNow, FieldState, PartialResult, Places, TypedNow
 from extractkit.results._written import plain_value
 
 __all__ = [
@@ -45,17 +46,21 @@ __all__ = [
     "Decoding",
     "Example",
     "ExtractionResult",
+    "FieldNow",
     "FieldState",
     "Finding",
     "Grounding",
     "LevelCount",
     "PartialResult",
+    "Places",
     "Plan",
     "Provenance",
     "Retry",
     "Span",
     "Status",
     "Strategy",
+    "Timing",
+    "TypedNow",
     "Validity",
 ]
 
@@ -121,14 +126,6 @@ class Strategy(str, Enum):
     LOCAL = "local"
     JSON_MODE = "json_mode"
     PROMPT = "prompt"
-
-
-class FieldState(str, Enum):
-    """What is known of a field of an unfinished answer. `None` as a value means null only."""
-
-    MISSING = "missing"
-    PENDING = "pending"
-    PRESENT = "present"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,19 +246,19 @@ class Confidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartialResult:
-    """What could be read of an answer that is not whole. It is never a value of the target.
+class Timing:
+    """Seconds from the start of an extraction.
 
     Attributes:
-        document: The finished parts, as plain JSON in the shape of the answer; a finished leaf
-            may still have been followed by others. While an answer comes, a PENDING text is in
-            it as far as it came.
-        states: State of every leaf and container that was begun, and MISSING for each declared
-            field of the outermost object that was not.
+        total_s: Until the result.
+        time_to_first_token_s: Until the first text of an answer came; None where no answer was
+            read while it came, as with `extract`.
+        first_field_s: Until the first field was final; None likewise, and where none was.
     """
 
-    document: JsonValue = None
-    states: Mapping[Pointer, FieldState] = field(default_factory=dict[str, FieldState])
+    total_s: float = 0.0
+    time_to_first_token_s: float | None = None
+    first_field_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -363,6 +360,7 @@ class ExtractionResult(Generic[T]):
         raw: The returned attempt's response as it came, with its tokens; None where the answer was
             put together of several.
         provenance: Model, parameters, schema fingerprint and versions.
+        timing: How long it took, and, of a stream, how soon something of it was there.
     """
 
     value: T | None
@@ -387,6 +385,7 @@ class ExtractionResult(Generic[T]):
     lengths: Mapping[Pointer, Confidence] = field(default_factory=dict[str, Confidence])
     token_confidence: Mapping[Pointer, Confidence] = field(default_factory=dict[str, Confidence])
     verdicts: Mapping[Pointer, Confidence] = field(default_factory=dict[str, Confidence])
+    timing: Timing = Timing()
 
     @property
     def ok(self) -> bool:
