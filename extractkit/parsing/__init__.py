@@ -12,12 +12,23 @@ from __future__ import annotations
 
 from extractkit.errors import UsageError
 from extractkit.parsing._document import ParsedDocument
+from extractkit.parsing._pieces import ANY_KIND, Reader, Told
 from extractkit.parsing._quick import read_clean
 from extractkit.parsing._scan import MAX_DEPTH, MAX_DIGITS, Scan, is_exact
 from extractkit.parsing._wrapper import Search, unwrap
 from extractkit.results import FieldState, PartialResult
 
-__all__ = ["MAX_DEPTH", "MAX_DIGITS", "ParsedDocument", "is_exact", "parse_json", "parse_prefix"]
+__all__ = [
+    "ANY_KIND",
+    "MAX_DEPTH",
+    "MAX_DIGITS",
+    "ParsedDocument",
+    "Reader",
+    "Told",
+    "is_exact",
+    "parse_json",
+    "parse_prefix",
+]
 
 
 def parse_json(text: str, *, repair: bool = True) -> ParsedDocument:

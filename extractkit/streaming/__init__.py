@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from typing import cast
 
 from extractkit.errors import UsageError
-from extractkit.parsing import parse_json
+from extractkit.parsing import ANY_KIND, Reader, parse_json
 from extractkit.paths import JsonValue, Pointer, get, join
 from extractkit.results import FieldState, PartialResult
 from extractkit.schema import CompiledSchema
 from extractkit.streaming._growth import Growth
-from extractkit.streaming._reader import ANY_KIND, Reader
 from extractkit.streaming._record import Change
 from extractkit.streaming._shapes import Shapes
 

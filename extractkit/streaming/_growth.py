@@ -1,7 +1,7 @@
 """A document in the user's form, growing as the parts of an answer come.
 
-Neighbours: `_reader` tells the parts, `_shapes` knows what becomes of them, `_record` keeps what
-is known. A part is taken back once, when it ends: its own parts were before. Where the user's
+Neighbours: `parsing.Reader` tells the parts, `_shapes` knows what becomes of them, `_record` keeps
+what is known. A part is taken back once, when it ends: its own parts were before. Where the user's
 place of a part is known earlier, it is shown there as it grows; when its container ends, what was
 shown is compared, one level deep, with what it was taken back to. What differs is not final until
 the whole answer has been read.
@@ -24,7 +24,7 @@ __all__ = ["Growth"]
 
 
 class Growth:
-    """Builds the document; see `_reader.Told` for what it is told.
+    """Builds the document; see `parsing.Told` for what it is told.
 
     Args:
         shapes: How the answer is taken back; None where it has the user's form.
@@ -60,7 +60,7 @@ class Growth:
         self._kind, self._waits = "", self._slot is not None
         return True
 
-    def begin(self, kind: str) -> None:
+    def begin(self, kind: str, _at: int, /) -> None:
         """Take note that a scalar begins."""
         self._next_item()
         self._kind, self._waits = kind, self._slot is not None
@@ -73,7 +73,7 @@ class Growth:
         """Take more characters of a string."""
         self._pieces.append(added)
 
-    def scalar(self, value: JsonValue, *, exact: bool = True) -> None:
+    def scalar(self, value: JsonValue, _end: int, /, *, exact: bool = True) -> None:
         """Take the scalar that was begun."""
         slot, self._slot = self._slot, None
         self._waits = self._shows = False
@@ -86,7 +86,7 @@ class Growth:
                 self._show(slot, value)
         self._took(value, unsure=unsure)
 
-    def open(self, *, is_object: bool) -> None:
+    def open(self, _at: int, /, *, is_object: bool) -> None:
         """Take note that an object or array begins."""
         self._next_item()
         slot, self._slot, self._waits = self._slot, None, False
@@ -102,7 +102,7 @@ class Growth:
         self._frames.append(frame)
         self._frame = frame
 
-    def close(self) -> None:
+    def close(self, _at: int, /) -> None:
         """Take note that the innermost object or array ends."""
         frame = self._frames.pop()
         self._frame = self._frames[-1] if self._frames else None

@@ -1,8 +1,8 @@
 """JSON text that comes in pieces, told part by part as each is sure.
 
-Neighbours: `_growth` is told; `parsing` has the last word on a text, and this file stops where
-`parsing` would find an error. It keeps no more of a piece than the token that it broke off in, so
-that the cost of a piece is its length. Nothing here recurses.
+Neighbours: `streaming` and `confidence` are told; `parse_json` has the last word on a text, and
+this file stops where that would find an error. It keeps no more of a piece than the token that it
+broke off in, so that the cost of a piece is its length. Nothing here recurses.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection
 from math import isinf
 from typing import Final, Protocol, TypeAlias
 
-from extractkit.parsing import MAX_DEPTH, MAX_DIGITS, is_exact
+from extractkit.parsing._scan import MAX_DEPTH, MAX_DIGITS, is_exact
 from extractkit.paths import JsonValue
 
 __all__ = ["ANY_KIND", "Reader", "Told"]
@@ -44,30 +44,33 @@ _WORDS: Final = {"t": ("true", True), "f": ("false", False), "n": ("null", None)
 
 
 class Told(Protocol):
-    """Who is told what was read."""
+    """Who is told what was read, and where it stands: characters of the piece that is read."""
 
     def key(self, key: str) -> bool:
         """Take the key of the next member; return whether the object may have it."""
         ...
 
-    def begin(self, kind: str) -> None:
-        """Take note that a scalar of this JSON type begins."""
+    def begin(self, kind: str, at: int, /) -> None:
+        """Take note that a scalar of this JSON type begins, with the character at `at`."""
         ...
 
     def text(self, added: str) -> None:
         """Take more characters of the string that was begun."""
         ...
 
-    def scalar(self, value: JsonValue, *, exact: bool = True) -> None:
-        """Take the scalar that was begun; `exact` says whether it is all that was written."""
+    def scalar(self, value: JsonValue, end: int, /, *, exact: bool = True) -> None:
+        """Take the scalar that was begun; `exact` says whether it is all that was written.
+
+        Of a document that is a scalar this is told when the text is over, with 0 as its end.
+        """
         ...
 
-    def open(self, *, is_object: bool) -> None:
-        """Take note that an object or array begins."""
+    def open(self, at: int, /, *, is_object: bool) -> None:
+        """Take note that an object or array begins, with the bracket at `at`."""
         ...
 
-    def close(self) -> None:
-        """Take note that the innermost object or array ends."""
+    def close(self, at: int, /) -> None:
+        """Take note that the innermost object or array ends, with the bracket at `at`."""
         ...
 
 
@@ -111,10 +114,10 @@ class Reader:
     def finish(self) -> None:
         """Take note that the text is over: a scalar outside of any container is whole."""
         if not self._boxes and self._turn == self._number and not self.failed:
-            self._end_number()
+            self._end_number(0)
         if self.complete and self._alone:
             value, exact = self._alone.pop()
-            self._told.scalar(value, exact=exact)
+            self._told.scalar(value, 0, exact=exact)
 
     def _fail(self) -> int:
         self.failed = True
@@ -154,7 +157,7 @@ class Reader:
         if kind in ("object", "array"):
             return self._open(kind == "object", pos)
         self._fresh = False
-        self._told.begin(kind)
+        self._told.begin(kind, pos)
         self._token = []
         if kind == "string":
             self._in_key, self._turn = False, self._string
@@ -170,14 +173,14 @@ class Reader:
             return self._fail()
         self._boxes.append(is_object)
         self._fresh = True
-        self._told.open(is_object=is_object)
+        self._told.open(pos, is_object=is_object)
         self._turn = self._key if is_object else self._value
         return pos + 1
 
     def _close(self, pos: int) -> int:
         self._boxes.pop()
         self._fresh = False
-        self._told.close()
+        self._told.close(pos)
         self._turn = self._after if self._boxes else self._behind
         return pos + 1
 
@@ -231,7 +234,7 @@ class Reader:
             return self._fail()
         value = "".join(self._token)
         if not self._in_key:
-            self._scalar(value)
+            self._scalar(value, end + 1)
         elif self._told.key(value):
             self._turn = self._colon
         else:
@@ -258,7 +261,7 @@ class Reader:
             return end
         if piece[end] not in _BEHIND_NUMBER:
             return self._fail()
-        return end if self._end_number() else self._fail()
+        return end if self._end_number(end) else self._fail()
 
     def _literal(self, piece: str, pos: int) -> int:
         word, value = self._word
@@ -268,7 +271,7 @@ class Reader:
             return self._fail()
         if len(self._held) == len(word):
             self._held = ""
-            self._scalar(value)
+            self._scalar(value, end)
         return min(end, len(piece))
 
     # --- what a turn found ----------------------------------------------------------------------
@@ -278,7 +281,7 @@ class Reader:
         if not self._in_key:
             self._told.text(characters)
 
-    def _end_number(self) -> bool:
+    def _end_number(self, end: int) -> bool:
         digits = "".join(self._token)
         match = _NUMBER.fullmatch(digits)
         if match is None:
@@ -287,12 +290,12 @@ class Reader:
             number = float(digits)
             self.failed = isinf(number)
             if not self.failed:
-                self._scalar(number, exact=is_exact(digits, number))
+                self._scalar(number, end, exact=is_exact(digits, number))
         else:
-            self._whole_number(digits)
+            self._whole_number(digits, end)
         return not self.failed
 
-    def _whole_number(self, digits: str) -> None:
+    def _whole_number(self, digits: str, end: int) -> None:
         try:
             number = int(digits) if len(digits) <= MAX_DIGITS else None
         except ValueError:  # the interpreter's own limit may be lower
@@ -300,12 +303,12 @@ class Reader:
         if number is None:
             self.failed = True
         else:
-            self._scalar(number)
+            self._scalar(number, end)
 
-    def _scalar(self, value: JsonValue, *, exact: bool = True) -> None:
+    def _scalar(self, value: JsonValue, end: int, *, exact: bool = True) -> None:
         if self._boxes:
             self._turn = self._after
-            self._told.scalar(value, exact=exact)
+            self._told.scalar(value, end, exact=exact)
         else:
             self._turn = self._behind
             self._alone.append((value, exact))
