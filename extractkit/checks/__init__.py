@@ -23,6 +23,7 @@ from extractkit.checks._call import name_of
 from extractkit.checks._context import Check, CheckContext
 from extractkit.checks._fields import required_if, unique
 from extractkit.checks._kept import dropped
+from extractkit.checks._places import Part, TypedPlaces
 from extractkit.checks._ready import ReadyCheck
 from extractkit.checks._strings import decode_strings
 from extractkit.checks._sums import adds_up
@@ -37,7 +38,9 @@ __all__ = [
     "Check",
     "CheckContext",
     "Outcome",
+    "Part",
     "ReadyCheck",
+    "TypedPlaces",
     "adds_up",
     "in_order",
     "in_range",

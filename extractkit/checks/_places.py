@@ -1,0 +1,331 @@
+"""The value of one place of a target, before the document around it is whole.
+
+Neighbours: `_types` reads documents as a whole, `engine` asks for places while an answer comes.
+A field's own validators run here, with the fields declared before it in `info.data`; those of the
+objects around it wait for these. Nothing is validated twice on the way to a place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, TypeAlias, cast
+
+from pydantic import TypeAdapter
+from pydantic_core import SchemaValidator, to_jsonable_python
+
+from extractkit.checks._call import attempt
+from extractkit.checks._types import Typed, validate
+from extractkit.paths import JsonValue, Pointer, is_array, is_object, join, split
+
+__all__ = ["Part", "TypedPlaces"]
+
+_Core: TypeAlias = Mapping[str, Any]
+"""A core schema of Pydantic."""
+
+_OF_FIELDS: Final = frozenset({"model-fields", "typed-dict", "dataclass-args"})
+_ITEMS: Final = frozenset({"list", "set", "frozenset", "generator", "deque"})
+_WRAPPED: Final = {
+    "model": "schema", "dataclass": "schema", "nullable": "schema", "default": "schema",
+    "function-before": "schema", "function-after": "schema", "function-wrap": "schema",
+    "custom-error": "schema", "lax-or-strict": "strict_schema", "json-or-python": "json_schema",
+}  # fmt: skip
+_LEAVES: Final = frozenset({
+    "none", "bool", "int", "float", "decimal", "str", "bytes", "date", "time", "datetime",
+    "timedelta", "literal", "enum", "url", "multi-host-url", "uuid",
+})  # fmt: skip
+_GIVEN: Final[ContextVar[Mapping[str, Any]]] = ContextVar("given")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What the target has at one place.
+
+    Attributes:
+        kind: "typed" by `schema`; "plain": it has no type that is known beforehand; "unsure":
+            one of several types, and which is not known yet; "nowhere": there is no such place.
+        schema: What reads it.
+        config: The configuration that holds there.
+        name: Of a field, what the target calls it.
+        before: Of a field, those declared before it: what they are called, and their keys.
+    """
+
+    kind: Literal["typed", "plain", "unsure", "nowhere"] = "typed"
+    schema: _Core
+    config: _Core | None = None
+    name: str = ""
+    before: tuple[tuple[str, str], ...] = ()
+
+
+_NONE: Final[_Core] = {}
+_PLAIN: Final = Part(kind="plain", schema=_NONE)
+_UNSURE: Final = Part(kind="unsure", schema=_NONE)
+_NOWHERE: Final = Part(kind="nowhere", schema=_NONE)
+
+
+class TypedPlaces:
+    """The places of one target; made once, shared, and safe between threads.
+
+    Args:
+        adapter: Pydantic's reading of the target; None for a JSON Schema, whose values are plain.
+    """
+
+    def __init__(self, adapter: TypeAdapter[Any] | None) -> None:
+        self._adapter = adapter
+        self._definitions: list[_Core] = []
+        root: Any = _NONE if adapter is None else adapter.core_schema
+        while root.get("type") == "definitions":
+            self._definitions += root["definitions"]
+            root = root["schema"]
+        self._by_ref = {each["ref"]: each for each in self._definitions}
+        self._root = _PLAIN if adapter is None else Part(schema=root)
+        self._readers: dict[tuple[int, str], tuple[_Core, _Reader]] = {}
+
+    def part(self, pointer: Pointer, document: JsonValue) -> Part:
+        """Return what stands at a place; of several types, the one that `document` speaks for."""
+        here, value = self._root, document
+        for token in split(pointer):
+            if here.kind != "typed":
+                return here
+            here = self._below(here, token, value)
+            value = _step(value, token)
+        return here
+
+    def key(self, pointer: Pointer, name: str, document: JsonValue) -> str | None:
+        """Return the key of what the target calls `name` in an object; None if there is none."""
+        here = self.part(pointer, document)
+        if here.kind != "typed":
+            return name
+        boxes = list(self._boxes(here, None))
+        for box, config in boxes:
+            if box["type"] in _OF_FIELDS:
+                for called, field in _fields(box):
+                    if called == name:
+                        return _keys(called, field, config)[0]
+        found = [self._in_box(box, config, name) for box, config in boxes]
+        return name if any(part.kind != "nowhere" for part in found) else None
+
+    def read(self, part: Part, value: JsonValue, given: Callable[[], Mapping[str, Any]]) -> Typed:
+        """Return the value of a place in its type.
+
+        Args:
+            part: What stands there.
+            value: Plain JSON.
+            given: Tells the values of the fields declared before it, by what they are called;
+                asked only where a validator may look at them.
+        """
+        if part.kind != "typed":
+            return Typed(value=value, built=True)
+        if part is self._root and self._adapter is not None:
+            return validate(self._adapter, value)
+        reader = self._reader(part)
+        if not reader.asks:
+            return reader.read(value)
+        data = given()
+        token = _GIVEN.set(data)
+        try:
+            typed = reader.read({**dict.fromkeys(data, True), part.name: value})
+        finally:
+            _GIVEN.reset(token)
+        found = [replace(each, path=_inner(each.path, part.name)) for each in typed.findings]
+        made = typed.value[part.name] if typed.built else None
+        return Typed(value=made, built=typed.built, findings=tuple(found))
+
+    def default(self, part: Part) -> tuple[Any] | None:
+        """Return the value that the target declares for a place where nothing comes, if any."""
+        if part.kind != "typed" or part.schema.get("type") != "default":
+            return None
+        if part.schema.get("default_factory_takes_data"):
+            return None
+        reader = self._reader(replace(part, before=()))
+        made = attempt(reader.validator.get_default_value)
+        return None if made is None or isinstance(made, Exception) else (made.value,)
+
+    def _reader(self, part: Part) -> _Reader:
+        at = (id(part.schema), part.name if part.before else "")
+        known = self._readers.get(at)
+        if known is None:  # the schema is kept, so that no other one gets its id
+            made = _Reader(part, self._definitions, asks=bool(part.before) and _asks(part.schema))
+            known = self._readers.setdefault(at, (part.schema, made))
+        return known[1]
+
+    # --- from a place to one below it -----------------------------------------------------------
+
+    def _below(self, part: Part, token: str, value: JsonValue) -> Part:
+        found: list[Part] = []
+        for box, config in self._boxes(part, value):
+            below = self._in_box(box, config, token)
+            if below.kind != "nowhere" and below.schema not in [each.schema for each in found]:
+                found.append(below)
+        if len(found) > 1:
+            return _UNSURE
+        return found[0] if found else _NOWHERE
+
+    def _in_box(self, box: _Core, config: _Core | None, token: str) -> Part:
+        kind = box["type"]
+        if kind in _OF_FIELDS:
+            return _field(box, config, token)
+        if kind == "dict":
+            return _typed(box.get("values_schema"), config)
+        if kind in _ITEMS or kind == "tuple":
+            if not token.isdecimal():
+                return _NOWHERE
+            if kind == "tuple":
+                return _item(box, config, int(token))
+            return _typed(box.get("items_schema"), config)
+        return _NOWHERE if kind in _LEAVES else _PLAIN
+
+    def _boxes(self, part: Part, value: JsonValue) -> Iterator[tuple[_Core, _Core | None]]:
+        """Yield what may stand at a place, out of all that is wrapped around it."""
+        waiting = [(part.schema, part.config)]
+        while waiting:
+            schema, config = waiting.pop()
+            kind = schema["type"]
+            if kind == "definition-ref":
+                waiting.append((self._by_ref[schema["schema_ref"]], config))
+            elif kind in _WRAPPED:
+                if kind in ("model", "dataclass"):
+                    config = schema.get("config")
+                waiting.append((schema[_WRAPPED[kind]], config))
+            elif kind in ("union", "tagged-union"):
+                waiting += [(each, config) for each in reversed(_choices(schema, value))]
+            elif _may_be(schema, value):
+                yield schema, config
+
+
+def _step(value: JsonValue, token: str) -> JsonValue:
+    if is_object(value):
+        return value.get(token)
+    if is_array(value) and token.isdecimal() and int(token) < len(value):
+        return value[int(token)]
+    return None
+
+
+def _typed(schema: _Core | None, config: _Core | None) -> Part:
+    return _PLAIN if schema is None else Part(schema=schema, config=config)
+
+
+def _item(box: _Core, config: _Core | None, index: int) -> Part:
+    items, variadic = box["items_schema"], box.get("variadic_item_index")
+    if variadic is not None:  # how many come in the place of this one is known at the end only
+        if index >= variadic and variadic + 1 < len(items):
+            return _UNSURE
+        index = min(index, variadic)
+    return Part(schema=items[index], config=config) if index < len(items) else _NOWHERE
+
+
+def _field(box: _Core, config: _Core | None, key: str) -> Part:
+    before: list[tuple[str, str]] = []
+    for name, field in _fields(box):
+        keys = _keys(name, field, config)
+        if key in keys:
+            return Part(schema=field["schema"], config=config, name=name, before=tuple(before))
+        before.append((name, keys[0]))
+    extra = box.get("extra_behavior") or (config or _NONE).get("extra_fields_behavior")
+    return _typed(box.get("extras_schema"), config) if extra == "allow" else _NOWHERE
+
+
+def _fields(box: _Core) -> list[tuple[str, _Core]]:
+    fields: Any = box["fields"]
+    if box["type"] == "dataclass-args":
+        return [(field["name"], field) for field in fields]
+    return list(fields.items())
+
+
+def _keys(name: str, field: _Core, config: _Core | None) -> list[str]:
+    """Return the keys that a field may have in a document; the first is the one asked for."""
+    alias: Any = field.get("validation_alias")
+    if alias is None:
+        return [name]
+    paths = (
+        [[alias]] if isinstance(alias, str) else alias if isinstance(alias[0], list) else [alias]
+    )
+    keys = [path[0] for path in paths if len(path) == 1]
+    by_name = (config or _NONE).get("validate_by_name") or (config or _NONE).get("populate_by_name")
+    return [*keys, name] if by_name or not keys else keys
+
+
+def _choices(schema: _Core, value: JsonValue) -> list[_Core]:
+    choices: Any = schema["choices"]
+    if schema["type"] == "union":
+        return [each[0] if isinstance(each, tuple) else each for each in choices]
+    tag: Any = schema["discriminator"]
+    if is_object(value) and isinstance(tag, str) and tag in value:
+        named = [each for key, each in choices.items() if getattr(key, "value", key) == value[tag]]
+        if named:
+            return named
+    return list(choices.values())
+
+
+def _may_be(box: _Core, value: JsonValue) -> bool:
+    """Whether a box may hold what came so far."""
+    if box["type"] not in _OF_FIELDS or not is_object(value):
+        return True
+    for name, field in _fields(box):
+        only = _literals(field["schema"])
+        if only is not None and name in value and value[name] not in only:
+            return False
+    return True
+
+
+def _literals(schema: _Core) -> list[Any] | None:
+    while schema["type"] in ("default", "nullable"):
+        schema = schema["schema"]
+    return schema["expected"] if schema["type"] == "literal" else None
+
+
+def _asks(schema: _Core) -> bool:
+    """Whether a validator of a field may look at the fields before it."""
+    waiting: list[Any] = [schema]
+    while waiting:
+        part: Any = waiting.pop()
+        if is_object(part) and part.get("type") not in _OF_FIELDS:
+            if part.get("type") == "with-info" or part.get("default_factory_takes_data"):
+                return True
+            waiting += [part[key] for key in part if key not in ("metadata", "serialization")]
+        elif isinstance(part, list | tuple):
+            waiting += cast("list[Any]", part)
+    return False
+
+
+def _inner(path: Pointer, name: str) -> Pointer:
+    return path.removeprefix(join("", name))
+
+
+class _Reader:
+    """Reads the values of one place; what `validate` asks of an adapter.
+
+    Attributes:
+        asks: Whether it reads an object with the field and what stands for those before it.
+    """
+
+    def __init__(self, part: Part, definitions: list[_Core], *, asks: bool) -> None:
+        self.asks = asks
+        schema: Any = part.schema
+        if asks:
+            given = {name: _given(name) for name, _ in part.before}
+            field = {"type": "typed-dict-field", "schema": schema, "required": True}
+            schema = {"type": "typed-dict", "fields": {**given, part.name: field}}
+        if definitions:
+            schema = {"type": "definitions", "schema": schema, "definitions": definitions}
+        self.validator = SchemaValidator(schema, cast("Any", part.config))
+        self._type = part.name or "a part"
+
+    def read(self, value: JsonValue) -> Typed:
+        """Return the value in its type."""
+        return validate(cast("TypeAdapter[Any]", self), value)
+
+    def dump_python(self, value: Any, **options: Any) -> Any:
+        """Return a value as plain JSON."""
+        del options
+        return to_jsonable_python(value, inf_nan_mode="constants")
+
+
+def _given(name: str) -> _Core:
+    def taken(_: object) -> Any:
+        return _GIVEN.get()[name]
+
+    take = {"type": "no-info", "function": taken}
+    plain = {"type": "function-plain", "function": take}
+    return {"type": "typed-dict-field", "schema": plain, "required": False}
