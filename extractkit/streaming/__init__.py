@@ -10,33 +10,18 @@ A piece costs its length and what it changed, whatever came before; nothing here
 from __future__ import annotations
 
 import codecs
-from dataclasses import dataclass
 from typing import cast
 
 from extractkit.errors import UsageError
 from extractkit.parsing import ANY_KIND, Reader, parse_json
-from extractkit.paths import JsonValue, Pointer, get, join
-from extractkit.results import FieldState, PartialResult
+from extractkit.paths import JsonValue, Pointer, join
+from extractkit.results import FieldNow, FieldState
 from extractkit.schema import CompiledSchema
 from extractkit.streaming._growth import Growth
-from extractkit.streaming._record import Change
+from extractkit.streaming._record import Change, Snapshot, SnapshotPlaces
 from extractkit.streaming._shapes import Shapes
 
-__all__ = ["Change", "FieldNow", "Growing"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldNow:
-    """What is known of one place.
-
-    Attributes:
-        state: How far it came.
-        value: The value, where it is PRESENT; of a PENDING text the characters that are sure, of
-            a PENDING list or object what it holds so far; else None. Not to be changed.
-    """
-
-    state: FieldState
-    value: JsonValue = None
+__all__ = ["Change", "Growing", "Snapshot", "SnapshotPlaces"]
 
 
 class Growing:
@@ -126,16 +111,14 @@ class Growing:
         return self._growth.record.state(pointer)
 
     def at(self, pointer: Pointer) -> FieldNow:
-        """Return the state of a place and what is there; costs the length of what is pending."""
-        state = self.state(pointer)
-        if state is FieldState.MISSING:
-            return FieldNow(state=state)
-        try:
-            return FieldNow(state=state, value=get(self.snapshot().document, pointer))
-        except KeyError:
-            return FieldNow(state=state)
+        """Return what is known of a place; costs its depth, and what is open there once looked at.
 
-    def snapshot(self) -> PartialResult:
+        Raises:
+            UsageError: If it is no pointer.
+        """
+        return self.snapshot().at(pointer)
+
+    def snapshot(self) -> Snapshot:
         """Return what is known now.
 
         Costs as much as the answer is deep. The document is made when it is first looked at, and

@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from extractkit.paths import JsonObject, JsonValue, Pointer, is_array, is_object
-from extractkit.results import PartialResult
 from extractkit.schema.nodes import Node
 from extractkit.schema.plain import type_of
 from extractkit.streaming._ending import fill
 from extractkit.streaming._frames import Frame, Slot, entry_slot, kind_in, routed
-from extractkit.streaming._record import Box, Record, then
+from extractkit.streaming._record import Box, Record, Snapshot, then
 from extractkit.streaming._shapes import AS_IT_IS, Shapes
 
 __all__ = ["Growth"]
@@ -132,7 +131,7 @@ class Growth:
         fill(self.record, document, text)
         self._frames, self._slot, self._shows = [], None, False
 
-    def snapshot(self) -> PartialResult:
+    def snapshot(self) -> Snapshot:
         """Return what is known now."""
         spine = [
             (frame.box, len(frame.box), frame.slot.key)

@@ -6,15 +6,25 @@ so that a snapshot is a few lengths and counts; its document is made when somebo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from extractkit.paths import JsonValue, Pointer, is_array, is_object, join
-from extractkit.results import FieldState, PartialResult
+from extractkit.paths import JsonValue, Pointer, is_array, is_object, join, split
+from extractkit.results import FieldState, PartialResult, Places
 
-__all__ = ["Box", "Change", "Record", "Spine", "Text", "inner_places", "then"]
+__all__ = [
+    "Box",
+    "Change",
+    "Record",
+    "Snapshot",
+    "SnapshotPlaces",
+    "Spine",
+    "Text",
+    "inner_places",
+    "then",
+]
 
 Box: TypeAlias = "dict[str, JsonValue] | list[JsonValue]"
 """A container of the user's document that is still being filled."""
@@ -99,7 +109,7 @@ class Record:
             return FieldState.PRESENT
         return FieldState.PENDING if pointer in self.begun else FieldState.MISSING
 
-    def snapshot(self, spine: Spine, text: Text, declared: Collection[Pointer]) -> PartialResult:
+    def snapshot(self, spine: Spine, text: Text, declared: Collection[Pointer]) -> Snapshot:
         """Return what is known now.
 
         Args:
@@ -107,7 +117,7 @@ class Record:
             text: The text without an end.
             declared: Places that are told as MISSING while nothing stands there.
         """
-        return _Snapshot(_States(self, declared), (self.root, len(self.root)), spine, text)
+        return Snapshot(_States(self, declared), (self.root, len(self.root)), spine, text)
 
     def _mark(self, pointer: Pointer) -> None:
         self.begun.setdefault(pointer, len(self.begun))
@@ -167,11 +177,12 @@ class _States(Mapping[Pointer, FieldState]):
         return (place for place in self._declared if self._begun.get(place, limit) >= limit)
 
 
-class _Snapshot(PartialResult):
+class Snapshot(PartialResult):
     """A partial result whose document is made at the first look at it."""
 
-    __slots__ = ("_root", "_spine", "_text")
+    __slots__ = ("_make_places", "_root", "_spine", "_text")
 
+    _make_places: Callable[[Snapshot], Places]
     _root: tuple[list[JsonValue], int]
     _spine: Spine
     _text: Text
@@ -188,6 +199,36 @@ class _Snapshot(PartialResult):
         object.__setattr__(self, "_root", root)
         object.__setattr__(self, "_spine", spine)
         object.__setattr__(self, "_text", text)
+        object.__setattr__(self, "_make_places", SnapshotPlaces)
+
+    def __reduce__(self) -> tuple[Callable[..., PartialResult], tuple[Any, ...]]:
+        return _plain, (self.document, dict(self.states))
+
+    def look_through(self, make_places: Callable[[Snapshot], Places]) -> Snapshot:
+        """Return this snapshot, which from now on asks these places of what it knows."""
+        object.__setattr__(self, "_make_places", make_places)
+        return self
+
+    def part(self, pointer: Pointer) -> JsonValue:
+        """Return what stands at a place; costs its depth and the length of what is open there."""
+        tokens = split(pointer)
+        if self.states.get(pointer) is FieldState.PRESENT:
+            here: JsonValue = self._root[0][0]
+            for token in tokens:
+                here = here[int(token)] if is_array(here) else here[token]
+            return here
+        open_keys = [str(key) for _, _, key in self._spine[1:]]
+        depth = len(tokens)
+        if list(tokens) == open_keys[:depth] and depth < len(self._spine):
+            box, size, _ = self._spine[depth]
+            return _document(([box], 1), [(box, size, 0), *self._spine[depth + 1 :]], self._text)
+        if self._text is None or list(tokens) != [*open_keys, *_key_of(self._spine, self._text)]:
+            return None
+        pieces, count, _ = self._text
+        return "".join(islice(pieces, count))
+
+    def _places(self) -> Places:
+        return self._make_places(self)
 
     if not TYPE_CHECKING:
 
@@ -197,6 +238,31 @@ class _Snapshot(PartialResult):
             made = _document(self._root, self._spine, self._text)
             object.__setattr__(self, name, made)
             return made
+
+
+class SnapshotPlaces(Places):
+    """What a snapshot knows of its places, without making its document.
+
+    Args:
+        snapshot: The snapshot.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        super().__init__(snapshot)
+        self._snapshot = snapshot
+
+    def so_far(self, pointer: Pointer) -> JsonValue:
+        """Return the JSON that stands there; None where there is nothing."""
+        return self._snapshot.part(pointer)
+
+
+def _plain(document: JsonValue, states: Mapping[Pointer, FieldState]) -> PartialResult:
+    return PartialResult(document=document, states=states)
+
+
+def _key_of(spine: Spine, text: tuple[Sequence[str], int, str | int]) -> list[str]:
+    """Return the key of a text without an end; none where it is the whole answer."""
+    return [str(text[2])] if spine else []
 
 
 def _document(root: tuple[list[JsonValue], int], spine: Spine, text: Text) -> JsonValue:

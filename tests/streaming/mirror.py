@@ -8,7 +8,7 @@ from typing import Any
 
 from extractkit.paths import get, is_array, is_object, split, walk
 from extractkit.results import FieldState
-from extractkit.streaming import Change
+from extractkit.streaming import Change, Growing
 
 RANK = {FieldState.MISSING: 0, FieldState.PENDING: 1, FieldState.PRESENT: 2}
 
@@ -90,6 +90,12 @@ def check_grown(old: Any, new: Any) -> None:
         if not isinstance(leaf, dict | list):
             found = get(new, pointer)
             assert found == leaf or (isinstance(leaf, str) and found.startswith(leaf)), pointer
+
+
+def now(growing: Growing, pointer: str) -> tuple[FieldState, Any]:
+    """Return the state of a place, and what stands there so far."""
+    found = growing.at(pointer)
+    return found.state, found.so_far
 
 
 def pieces(text: str, cuts: Sequence[int]) -> list[str]:

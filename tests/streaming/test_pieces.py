@@ -10,8 +10,8 @@ import pytest
 from extractkit.errors import UsageError
 from extractkit.parsing import MAX_DEPTH, MAX_DIGITS, parse_json
 from extractkit.results import FieldState
-from extractkit.streaming import Change, FieldNow, Growing
-from tests.streaming.mirror import Mirror
+from extractkit.streaming import Change, Growing
+from tests.streaming.mirror import Mirror, now
 
 PRESENT, PENDING, MISSING = FieldState.PRESENT, FieldState.PENDING, FieldState.MISSING
 
@@ -22,8 +22,8 @@ def seen(pieces: list[str], pointer: str) -> list[tuple[str, Any]]:
     found: list[tuple[str, Any]] = []
     for piece in pieces:
         growing.feed(piece)
-        now = growing.at(pointer)
-        found.append((now.state.value, now.value))
+        state, so_far = now(growing, pointer)
+        found.append((state.value, so_far))
     growing.finish()
     return found
 
@@ -55,14 +55,14 @@ def test_an_answer_that_ends_inside_an_escape_leaves_its_text_pending() -> None:
     growing = Growing()
     growing.feed('{"a":"so far\\u00')
     assert growing.finish() == ()
-    assert growing.at("/a") == FieldNow(state=PENDING, value="so far")
+    assert now(growing, "/a") == (PENDING, "so far")
 
 
 def test_an_escape_in_a_key_may_be_cut() -> None:
     growing = Growing()
     for piece in ('{"K\\', "u00", 'f6ln":"Rh', 'ein"}'):
         growing.feed(piece)
-    assert growing.at("/Köln") == FieldNow(state=PRESENT, value="Rhein")
+    assert now(growing, "/Köln") == (PRESENT, "Rhein")
 
 
 def test_a_number_is_final_only_behind_its_last_digit() -> None:
@@ -179,7 +179,7 @@ def test_nothing_is_told_behind_the_first_error() -> None:
     assert growing.feed('"c": 2}') == ()
     assert growing.state("/c") is MISSING
     assert growing.state("/b") is PENDING
-    assert growing.at("/a") == FieldNow(state=PRESENT, value=1)
+    assert now(growing, "/a") == (PRESENT, 1)
 
 
 @pytest.mark.parametrize("size", [1, 4, 100])
@@ -267,7 +267,7 @@ def test_snapshots_share_what_was_finished() -> None:
 def test_what_has_not_come_has_no_value() -> None:
     growing = Growing()
     growing.feed('{"a": 1')
-    assert growing.at("/b") == FieldNow(state=MISSING)
+    assert now(growing, "/b") == (MISSING, None)
 
 
 def test_a_number_that_the_interpreter_does_not_read_ends_the_reading() -> None:

@@ -14,9 +14,9 @@ from extractkit.paths import JsonValue
 from extractkit.results import FieldState
 from extractkit.schema import CompiledSchema, compile_schema
 from extractkit.schema.nodes import Node
-from extractkit.streaming import Change, FieldNow, Growing
+from extractkit.streaming import Change, Growing
 from extractkit.streaming._shapes import Shapes
-from tests.streaming.mirror import Mirror
+from tests.streaming.mirror import Mirror, now
 
 PRESENT, PENDING, MISSING = FieldState.PRESENT, FieldState.PENDING, FieldState.MISSING
 
@@ -104,10 +104,10 @@ def test_a_map_grows_key_by_key_and_each_value_as_it_comes() -> None:
     text = sent({"number": "A", "by_sku": {"a/1": {"what": "bolt", "count": 2}}}, Bill)
     at = text.index("olt")
     page = begun(growing, text[:at])
-    assert growing.at("/by_sku") == FieldNow(state=PENDING, value={"a/1": {"what": "b"}})
-    assert growing.at("/by_sku/a~11/what") == FieldNow(state=PENDING, value="b")
+    assert now(growing, "/by_sku") == (PENDING, {"a/1": {"what": "b"}})
+    assert now(growing, "/by_sku/a~11/what") == (PENDING, "b")
     mirror = ends(growing, text[at:], page)
-    assert growing.at("/by_sku/a~11") == FieldNow(state=PRESENT, value={"what": "bolt", "count": 2})
+    assert now(growing, "/by_sku/a~11") == (PRESENT, {"what": "bolt", "count": 2})
     assert not mirror.retracted
 
 
@@ -225,14 +225,14 @@ def test_a_key_with_another_name_is_told_under_the_users() -> None:
     text = json.dumps(compiled.lower({"a b": "x y"}))
     assert "a b" not in text
     growing.feed(text[: text.index("x y") + 2])
-    assert growing.at("/a b") == FieldNow(state=PENDING, value="x ")
+    assert now(growing, "/a b") == (PENDING, "x ")
 
 
 def test_json_in_a_text_is_a_value_when_the_text_ends() -> None:
     growing = Growing(strict(Bill))
     text = '{"number": "A", "more": "{\\"free\\": [1'
     assert ("/more", "pending", None) in told(growing, text)
-    assert growing.at("/more") == FieldNow(state=PENDING)
+    assert now(growing, "/more") == (PENDING, None)
     assert told(growing, ']}"') == [("/more", "present", {"free": [1]})]
     assert growing.state("/more/free/0") is PRESENT
 
@@ -251,10 +251,10 @@ def test_alternatives_that_only_the_whole_tells_apart_wait_for_their_end() -> No
     text = sent({"part": {"b": {"k": 1}}, "last": 2}, Holder)
     growing = Growing(strict(Holder))
     page = begun(growing, text[: text.index('"k"') + 3])
-    assert growing.at("/part") == FieldNow(state=PENDING)
+    assert now(growing, "/part") == (PENDING, None)
     mirror = ends(growing, text[text.index('"k"') + 3 :], page)
     assert not mirror.retracted
-    assert growing.at("/part/b/k") == FieldNow(state=PRESENT, value=1)
+    assert now(growing, "/part/b/k") == (PRESENT, 1)
 
 
 class Sale(BaseModel):
@@ -290,7 +290,7 @@ def test_an_alternative_whose_tag_comes_late_waits_for_its_end() -> None:
     growing = Growing(strict(Deals))
     text = '{"all": [{"prices": [{"key": "a", "value": 1}], "kind": "sale"'
     page = begun(growing, text)
-    assert growing.at("/all/0") == FieldNow(state=PENDING)
+    assert now(growing, "/all/0") == (PENDING, None)
     page = ends(growing, '}], "last": null}', page)
     assert page.document["all"] == [{"kind": "sale", "prices": {"a": 1}}]
 
