@@ -14,8 +14,9 @@ from typing import Any
 
 from extractkit.messages import Constraint, Message, ModelRequest, Sampling
 from extractkit.paths import JsonValue, is_array, is_object
+from extractkit.prompts._outline import definition, listed, literal, outline
 from extractkit.results import Finding, Plan, Strategy
-from extractkit.schema import CodedChoice, CompiledSchema, format_of
+from extractkit.schema import CodedChoice, CompiledSchema
 
 __all__ = [
     "VERSION",
@@ -230,11 +231,11 @@ def legend(compiled: CompiledSchema) -> str:
 
 
 def _legend_line(choice: CodedChoice) -> str:
-    names = [_literal(name) if name else "the answer" for name in choice.names[:_MOST_NAMES]]
+    names = [literal(name) if name else "the answer" for name in choice.names[:_MOST_NAMES]]
     if len(choice.names) > _MOST_NAMES:
         names.append("...")
     members = ", ".join(
-        f"{_literal(member.code)} means {member.text}{_said(member.description)}"
+        f"{literal(member.code)} means {member.text}{_said(member.description)}"
         for member in choice.members
     )
     return _LEGEND_LINE.format(names=", ".join(names), members=members)
@@ -277,11 +278,11 @@ def _not_shown(schema: Mapping[str, Any], examples: Sequence[tuple[str, JsonValu
     told = ""
     for word in _ABSENCE:
         names = [name for name, said in dict.fromkeys(allowed) if said == word]
-        missing = [_literal(name) for name in names if (name, word) not in shown]
+        missing = [literal(name) for name in names if (name, word) not in shown]
         if missing:
             more = ", ..." if len(missing) > _MOST_NAMES else ""
             names_told = ", ".join(missing[:_MOST_NAMES]) + more
-            told += _NO_EXAMPLE.format(word=_literal(word), names=names_told)
+            told += _NO_EXAMPLE.format(word=literal(word), names=names_told)
     return told
 
 
@@ -302,16 +303,11 @@ def _keys(schema: Any) -> Iterator[tuple[str, Any]]:
 def _may_be(schema: Any, word: JsonValue) -> bool:
     if not is_object(schema):
         return False
-    if word is None and (schema.get("type") == "null" or "null" in _listed(schema, "type")):
+    if word is None and (schema.get("type") == "null" or "null" in listed(schema, "type")):
         return True
-    if word in _listed(schema, "enum") or ("const" in schema and schema["const"] == word):
+    if word in listed(schema, "enum") or ("const" in schema and schema["const"] == word):
         return True
-    return any(_may_be(part, word) for part in _listed(schema, "anyOf"))
-
-
-def _listed(schema: Mapping[str, Any], keyword: str) -> list[Any]:
-    value = schema.get(keyword)
-    return value if is_array(value) else []
+    return any(_may_be(part, word) for part in listed(schema, "anyOf"))
 
 
 def _items(answer: JsonValue) -> Iterator[tuple[str, JsonValue]]:
@@ -327,163 +323,6 @@ def _items(answer: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 def _reminder(schema: Mapping[str, Any]) -> str:
     """Return what is said after the document: a small model has lost the form by then."""
-    top = _definition(schema, schema["$ref"]) if "$ref" in schema else schema
+    top = definition(schema, schema["$ref"]) if "$ref" in schema else schema
     names = ", ".join(top.get("properties", ()))
     return _REMINDER.format(names=names) if names else _PLAIN_REMINDER
-
-
-def outline(schema: Mapping[str, Any]) -> str:
-    """Return the form of an answer as text for a model: keys, types, limits, descriptions.
-
-    Shorter than the schema itself, and nothing that a small model would copy as its answer.
-    Linear in the size of the schema; a definition that contains itself is named, not repeated.
-    """
-    return _Outline(schema).write()
-
-
-class _Outline:
-    """Writes one schema; keeps track of the definitions that are being written."""
-
-    def __init__(self, schema: Mapping[str, Any]) -> None:
-        self._root = schema
-        self._open: list[str] = []
-
-    def write(self) -> str:
-        return self._any(self._root, "")
-
-    def _any(self, node: Any, indent: str) -> str:
-        if not is_object(node) or not node:
-            return "any JSON value"
-        schema = node
-        if "$ref" in schema:
-            return self._reference(str(schema["$ref"]), indent)
-        for key in ("anyOf", "oneOf"):
-            if key in schema:
-                texts = [text for item in schema[key] for text in self._each(item, indent)]
-                return " or ".join(dict.fromkeys(texts))
-        if "const" in schema:
-            return _literal(schema["const"])
-        if "enum" in schema:
-            return " or ".join(_literal(item) for item in schema["enum"])
-        if "allOf" in schema:
-            return " and ".join(self._any(item, indent) for item in schema["allOf"])
-        kind = schema.get("type")
-        if isinstance(kind, list):
-            kinds: list[str] = list(kind)  # pyright: ignore[reportUnknownArgumentType]
-            return " or ".join(
-                self._typed({**schema, "type": item}, item, indent) for item in kinds
-            )
-        return self._typed(schema, str(kind), indent)
-
-    def _each(self, node: Any, indent: str) -> list[str]:
-        """Return an alternative; a closed set by its members, so that none is named twice."""
-        found = node
-        if is_object(node) and "$ref" in node:
-            found = _definition(self._root, str(node["$ref"]))
-        if is_object(found) and not {"$ref", "anyOf", "oneOf", "const"} & found.keys():
-            members = _listed(found, "enum")
-            if members:
-                return [_literal(item) for item in members]
-        return [self._any(node, indent)]
-
-    def _typed(self, schema: Mapping[str, Any], kind: str, indent: str) -> str:
-        if kind == "object" or "properties" in schema:
-            return self._object(schema, indent)
-        if kind == "array" or "items" in schema or "prefixItems" in schema:
-            return self._array(schema, indent)
-        if kind == "string":
-            return _string(schema)
-        if kind in ("integer", "number"):
-            return kind + _range(schema, "minimum", "maximum") + _number_limits(schema)
-        return {"boolean": "true or false", "null": "null"}.get(kind, "any JSON value")
-
-    def _object(self, schema: Mapping[str, Any], indent: str) -> str:
-        inner = indent + "  "
-        entries = [
-            (f"{_literal(name)}: {self._any(item, inner)}", _remark(item))
-            for name, item in schema.get("properties", {}).items()
-        ]
-        entries += [
-            (f"any name matching {pattern}: {self._any(item, inner)}", "")
-            for pattern, item in schema.get("patternProperties", {}).items()
-        ]
-        extra = schema.get("additionalProperties", not entries)
-        if extra is not False:
-            name = "any other name" if entries else "any name"
-            entries.append((f"{name}: {self._any(extra, inner)}", ""))
-        if not entries:
-            return "{}"
-        # No commas: a small model takes one that follows a remark for a part of it.
-        lines = [f"{inner}{entry}{remark}" for entry, remark in entries]
-        size = _range(schema, "minProperties", "maxProperties", " names")
-        return "{\n" + "\n".join(lines) + f"\n{indent}}}{size}"
-
-    def _array(self, schema: Mapping[str, Any], indent: str) -> str:
-        parts = [self._any(item, indent) for item in schema.get("prefixItems", ())]
-        if schema.get("items") is not False and ("items" in schema or not parts):
-            parts.append(f"{self._any(schema.get('items'), indent)}, ...")
-        alike = " (no two alike)" if schema.get("uniqueItems") else ""
-        return f"[{', '.join(parts)}]{_range(schema, 'minItems', 'maxItems', ' items')}{alike}"
-
-    def _reference(self, reference: str, indent: str) -> str:
-        name = reference.rsplit("/", 1)[-1]
-        if reference in self._open:
-            return f"(another {name})"
-        node = _definition(self._root, reference)
-        self._open.append(reference)
-        try:
-            return self._any(node, indent)
-        finally:
-            self._open.pop()
-
-
-def _definition(root: Mapping[str, Any], reference: str) -> Any:
-    """Return what a local reference leads to."""
-    node: Any = root
-    for token in reference.removeprefix("#").split("/")[1:]:
-        name = token.replace("~1", "/").replace("~0", "~")
-        node = node.get(name) if is_object(node) else None
-    return node
-
-
-def _literal(value: JsonValue) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-_FORMATS = {
-    "date": "date YYYY-MM-DD",
-    "date-time": "date and time YYYY-MM-DDThh:mm:ss",
-    "time": "time hh:mm:ss",
-    "decimal": "number as text",
-}
-
-
-def _string(schema: Mapping[str, Any]) -> str:
-    pattern = schema.get("pattern")
-    name = schema.get("format") or (format_of(pattern) if pattern else None)
-    told = f" matching {pattern}" if pattern and not format_of(pattern) else ""
-    form = _FORMATS.get(name, name) if name else "string"
-    return f"{form}{told}{_range(schema, 'minLength', 'maxLength', ' characters')}"
-
-
-def _range(schema: Mapping[str, Any], low: str, high: str, unit: str = "") -> str:
-    least, most = schema.get(low), schema.get(high)
-    if least is None and most is None:
-        return ""
-    if most is None:
-        return f" (at least {least}{unit})"
-    return f" (at most {most}{unit})" if least is None else f" ({least} to {most}{unit})"
-
-
-def _number_limits(schema: Mapping[str, Any]) -> str:
-    said = (
-        ("exclusiveMinimum", "more than"),
-        ("exclusiveMaximum", "less than"),
-        ("multipleOf", "a multiple of"),
-    )
-    return "".join(f" ({words} {schema[key]})" for key, words in said if key in schema)
-
-
-def _remark(node: Any) -> str:
-    said = node.get("description") if is_object(node) else None
-    return f"  // {' '.join(str(said).split())}" if said else ""
