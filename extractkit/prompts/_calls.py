@@ -1,0 +1,103 @@
+"""The words around tools that an API takes as such; the definitions are not words, and sent apart.
+
+Neighbours: `engine` builds the first request for calls and every repeated one here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from extractkit.messages import Message, ModelRequest, ModelResponse, RawToolCall
+from extractkit.results import Finding
+
+__all__ = ["calling", "calling_again", "told"]
+
+_SYSTEM = """\
+You choose the tools that serve a request, and call them.
+{instructions}Take every argument from the request, and make none up.{none}"""
+_NONE = " Where no tool serves it, call none and say so in words."
+
+_WRONG = "This call was not carried out. What is wrong with it:\n{findings}"
+_NOT_DONE = "This call was not carried out, because the answer as a whole does not hold."
+_AGAIN = """\
+That answer does not hold, and nothing was carried out:
+{findings}
+Answer again as a whole, with everything that is to be called."""
+
+_MOST_FINDINGS = 10
+
+
+def calling(text: str, *, instructions: str | None, required: bool) -> tuple[Message, ...]:
+    """Return the turns that ask for calls.
+
+    Args:
+        text: The request, unchanged.
+        instructions: The caller's own words.
+        required: Whether there has to be a call.
+    """
+    own = f"{instructions.strip()}\n" if instructions and instructions.strip() else ""
+    system = _SYSTEM.format(instructions=own, none="" if required else _NONE)
+    return (Message(role="system", content=system), Message(role="user", content=text))
+
+
+def calling_again(
+    request: ModelRequest,
+    response: ModelResponse,
+    findings: Sequence[Finding],
+    wrong: Sequence[Sequence[Finding]],
+) -> tuple[Message, ...]:
+    """Return the turns of `request`, the answer, what came of each call, and what is wrong.
+
+    What is wrong with a call is told as what came of it, where the answer can be shown as it came:
+    APIs take calls back that have an id each and a JSON object as arguments.
+
+    Args:
+        request: What was asked.
+        response: The answer with its calls.
+        findings: What is wrong with the answer as a whole.
+        wrong: What is wrong with each call, by its place.
+    """
+    calls = response.tool_calls
+    every = [*findings, *[finding for each in wrong for finding in each]]
+    again = Message(role="user", content=_AGAIN.format(findings=told(every)))
+    if not (calls and all(map(_can_be_shown, calls))):
+        shown = [f"{call.name}({call.arguments})" for call in calls]
+        said = "\n".join([response.text, *shown]).strip() or "(nothing)"
+        return (*request.messages, Message(role="assistant", content=said), again)
+    asked = Message(
+        role="assistant",
+        content=response.text,
+        calls=tuple([_as_it_is_shown(call) for call in calls]),
+        parts=response.continue_with or (),
+    )
+    outcomes = [
+        Message(
+            role="tool",
+            content=_WRONG.format(findings=told(each)) if each else _NOT_DONE,
+            call_id=call.id,
+        )
+        for call, each in zip(calls, wrong, strict=True)
+    ]
+    whole = Message(role="user", content=_AGAIN.format(findings=told(findings or every)))
+    return (*request.messages, asked, *outcomes, whole)
+
+
+def told(findings: Sequence[Finding]) -> str:
+    """Return errors as lines, at most ten."""
+    errors = [finding for finding in findings if finding.severity == "error"]
+    return "\n".join(
+        f"- {finding.path or 'the whole'}: {finding.message}" for finding in errors[:_MOST_FINDINGS]
+    )
+
+
+def _can_be_shown(call: RawToolCall) -> bool:
+    try:
+        arguments = json.loads(call.arguments.strip() or "{}")
+    except ValueError:
+        return False
+    return bool(call.id) and isinstance(arguments, dict)
+
+
+def _as_it_is_shown(call: RawToolCall) -> RawToolCall:
+    return RawToolCall(id=call.id, name=call.name, arguments=call.arguments.strip() or "{}")
