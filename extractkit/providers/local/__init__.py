@@ -8,13 +8,14 @@ Outlines and llguidance. This room knows no target, strategy or check.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from extractkit.errors import MissingDependencyError, UnsupportedError, UsageError
 from extractkit.messages import (
@@ -22,18 +23,23 @@ from extractkit.messages import (
     PENALTIES,
     PENALTY_REASON,
     Capabilities,
+    Delta,
     ModelRequest,
     ModelResponse,
     require_beam,
     sampling_given,
 )
 from extractkit.providers.local._limits import WIDEST_BEAM
+from extractkit.providers.local._pieces import apieces, pieces
 from extractkit.providers.local._waiting import Patience
 
 if TYPE_CHECKING:
+    from extractkit.providers.local._growing import Growing
     from extractkit.providers.local._session import Lease
 
 __all__ = ["EngineName", "Local"]
+
+R = TypeVar("R")
 
 EngineName: TypeAlias = Literal["auto", "libllama", "numpy"]
 
@@ -43,7 +49,7 @@ _SOURCE = "measured with llguidance 1.9 and Outlines 1.3 on 2026-11-30"
 
 
 class Local:
-    """A model that runs in this process; implements the Provider protocol.
+    """A model that runs in this process; implements the StreamingProvider protocol.
 
     Constructing one is cheap: weights are found, checked and loaded with the first request, once
     per process for all objects that name the same model and settings. Requests are answered one
@@ -125,7 +131,8 @@ class Local:
     def complete(self, request: ModelRequest, *, timeout_s: float | None = None) -> ModelResponse:
         """Return the answer to `request`, or the scores that it asks for.
 
-        Waiting for other answers and loading the model count against `timeout_s`.
+        Waiting for other answers and loading the model count against `timeout_s`. Where it ends
+        in the midst of an answer, what came until then is the answer, cut.
 
         Raises:
             UsageError: If this provider is closed, or the request does not fit the model.
@@ -156,7 +163,7 @@ class Local:
         """
         _refuse_unsupported(request)
         patience = Patience(timeout_s)
-        answer = asyncio.wrap_future(self._submit(request, patience))
+        answer = asyncio.wrap_future(self._submit(lambda: self._answer(request, patience)))
         try:
             await asyncio.wait((answer,), timeout=patience.left())
             if answer.done():
@@ -166,6 +173,57 @@ class Local:
             patience.cancel()
             if not answer.cancel():
                 answer.exception()  # read here, else asyncio reports it as lost
+
+    def stream(
+        self, request: ModelRequest, *, timeout_s: float | None = None
+    ) -> Generator[Delta, None, None]:
+        """Yield the answer to `request` piece by piece, while the model writes it.
+
+        A piece is a token that the model was asked for, with all that the constraint forces
+        behind it; nothing comes before the model has read the prompt. A beam and scores come in
+        one piece. The last piece has what `complete` would return.
+
+        The answer is made at the model's own speed, in a thread of its own, and waits to be read:
+        a stream that is not read to its end keeps nobody out. Closing it, or dropping it, ends
+        the work at the next token. The time counts from the first piece that is asked for.
+
+        Raises:
+            UsageError: If this provider is closed, the request does not fit the model, or the
+                process was forked meanwhile.
+            SchemaError: If the constraint cannot be enforced.
+            UnsupportedError: If the request asks for what local models lack.
+            MissingDependencyError: If the extra `local` is not installed.
+            ProviderError: If the weights are missing or damaged, or the engine fails.
+            DeadlineExceededError: If `timeout_s` ran out before any text had come.
+        """
+        _refuse_unsupported(request)
+        patience = Patience(timeout_s)
+
+        def begin(work: Callable[[], None]) -> None:
+            threading.Thread(target=work, name="extractkit-local-stream").start()
+
+        yield from pieces(lambda tell: self._answer(request, patience, tell), patience, begin)
+
+    async def astream(
+        self, request: ModelRequest, *, timeout_s: float | None = None
+    ) -> AsyncGenerator[Delta, None]:
+        """Yield the pieces as `stream` does, without blocking the event loop.
+
+        Raises:
+            UsageError: If this provider is closed, the request does not fit the model, or the
+                process was forked meanwhile.
+            SchemaError: If the constraint cannot be enforced.
+            UnsupportedError: If the request asks for what local models lack.
+            MissingDependencyError: If the extra `local` is not installed.
+            ProviderError: If the weights are missing or damaged, or the engine fails.
+            DeadlineExceededError: If `timeout_s` ran out before any text had come.
+        """
+        _refuse_unsupported(request)
+        patience = Patience(timeout_s)
+        coming = apieces(lambda tell: self._answer(request, patience, tell), patience, self._submit)
+        async with contextlib.aclosing(coming):
+            async for piece in coming:
+                yield piece
 
     def close(self) -> None:
         """Release the model; it is unloaded when nobody in this process uses it any more.
@@ -194,11 +252,16 @@ class Local:
 
         return words_among(self._model, tuple(texts))
 
-    def _answer(self, request: ModelRequest, patience: Patience) -> ModelResponse:
+    def _answer(
+        self,
+        request: ModelRequest,
+        patience: Patience,
+        tell: Callable[[Growing], None] = lambda answer: None,
+    ) -> ModelResponse:
         lease = self._open(patience)
         try:
             with patience.hold(lease.session.lock):
-                return lease.session.answer(request, patience)
+                return lease.session.answer(request, patience, tell)
         finally:
             lease.release()
 
@@ -235,12 +298,12 @@ class Local:
             threads=self._threads,
         )
 
-    def _submit(self, request: ModelRequest, patience: Patience) -> Future[ModelResponse]:
+    def _submit(self, work: Callable[[], R]) -> Future[R]:
         with self._lock:
             self._refuse_closed()
             if self._worker is None:
                 self._worker = ThreadPoolExecutor(1, thread_name_prefix="extractkit-local")
-            return self._worker.submit(self._answer, request, patience)
+            return self._worker.submit(work)
 
     def _refuse_closed(self) -> None:
         if self._closed:

@@ -81,6 +81,7 @@ class GrammarMask(LLGuidanceLogitsProcessor):
         )
         self.warnings = warnings
         self._pristine = matcher
+        self._tokenizer = tokenizer
         self._size = tokenizer.vocab_size
         self._bits = np.zeros((self._size + 31) // 32, dtype=np.uint32)
         self._matchers: list[LLMatcher] = []
@@ -129,6 +130,29 @@ class GrammarMask(LLGuidanceLogitsProcessor):
         if tokens:
             self._consume(0, tokens)
         self._check(0)
+        return tokens
+
+    def ahead(self) -> bytes:
+        """Return the bytes that must come next, however they are cut into tokens.
+
+        Beyond `forced`, that is what can still be more than one token.
+
+        Raises:
+            ProviderError: If the matcher failed.
+        """
+        data = self._matchers[0].compute_ff_bytes()
+        self._check(0)
+        return data
+
+    def written(self, data: bytes) -> list[int]:
+        """Return tokens whose bytes are `data`, which must come next; they are consumed.
+
+        Raises:
+            ProviderError: If the grammar does not allow them.
+        """
+        tokens = self._tokenizer.tokenize_bytes(data)
+        if tokens:
+            self._consume(0, tokens)
         return tokens
 
     def legal(self) -> Legal:

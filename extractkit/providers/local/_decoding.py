@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from extractkit.errors import ProviderError
+from extractkit.errors import DeadlineExceededError, ProviderError
 from extractkit.messages import StopReason, TokenLogprob
 from extractkit.providers.local._chat import Prompt
 from extractkit.providers.local._constraint import GrammarMask, Legal
@@ -39,9 +39,9 @@ class Decoded:
     Attributes:
         tokens: Ids in order, without the token that ends the answer.
         records: One for each token where recording was asked for, else empty.
-        stop: STOP where the answer is whole, LENGTH where the limit cut it.
-        stop_detail: "grammar" (nothing can follow), "eos" or the control token's name, or
-            "limit".
+        stop: STOP where the answer is whole, LENGTH where it was cut.
+        stop_detail: "grammar" (nothing can follow), "eos" or the control token's name, "limit",
+            or "time".
         forward_passes: How often the model was evaluated, the prompt's last piece included.
         forced_tokens: Tokens that the grammar left no choice about and that were not asked for.
         prompt_tokens_reused: Tokens of the stable part that were in memory.
@@ -186,8 +186,9 @@ def decode(
     batch_forced: bool = True,
     top_logprobs: int | None = None,
     check: Callable[[], None] = lambda: None,
+    tell: Callable[[Growing], None] = lambda answer: None,
 ) -> Decoded:
-    """Return the model's answer to `prompt`.
+    """Return the model's answer to `prompt`, or what came of it in time.
 
     Args:
         memory: The engine, and what it remembers.
@@ -201,9 +202,12 @@ def decode(
             together with the last chosen token. False asks for every token (for comparison).
         top_logprobs: How many alternatives to record for each token; None records nothing.
         check: Called before each token and each piece of the prompt; may raise to end the work.
+        tell: Called with the answer after each time that the model was asked, before it is asked
+            again; not at the end.
 
     Raises:
         ProviderError: If the engine or the matcher fails, or the logits are not finite.
+        DeadlineExceededError: If `check` raised it before the model had chosen anything.
     """
     vocabulary = memory.engine.vocabulary
     recorder = None if top_logprobs is None else Recorder(vocabulary, top_logprobs)
@@ -214,12 +218,17 @@ def decode(
     run = _Run(
         memory.engine, passes, answer, sampler=sampler, penalties=penalties, recorder=recorder
     )
-    while True:
-        answer.take_forced()
-        if answer.has_ended():
-            break
-        check()
-        run.step()
+    begun = False
+    try:
+        while answer.goes_on():
+            check()
+            if begun := passes.count > 0:
+                tell(answer)
+            run.step()
+    except DeadlineExceededError:
+        if not begun:
+            raise
+        answer.cut()
     return passes.decoded(answer, end_logprob=run.end_logprob)
 
 

@@ -34,7 +34,7 @@ class Growing:
         pending: Tokens at the end that the model has not evaluated.
         forced: How many tokens the grammar left no choice about.
         detail: Empty while the answer grows, else why it ended: "grammar" (nothing can follow),
-            "eos" or the control token's name, or "limit".
+            "eos" or the control token's name, "limit", or "time".
     """
 
     def __init__(
@@ -59,8 +59,8 @@ class Growing:
 
     @property
     def stop(self) -> StopReason:
-        """STOP where the answer is whole, LENGTH where the limit cut it."""
-        return StopReason.LENGTH if self.detail == "limit" else StopReason.STOP
+        """STOP where the answer is whole, LENGTH where it was cut."""
+        return StopReason.LENGTH if self.detail in {"limit", "time"} else StopReason.STOP
 
     def fork(self) -> Growing:
         """Return an answer that is the same so far and grows by itself."""
@@ -76,6 +76,11 @@ class Growing:
         if self._mask is not None and self._batch_forced and not self.detail:
             self._append_forced(self._mask.forced())
 
+    def goes_on(self) -> bool:
+        """Append what the grammar leaves no choice about; return whether one is left after it."""
+        self.take_forced()
+        return not self.has_ended()
+
     def has_ended(self) -> bool:
         """Return whether the answer is over; `detail` then says why."""
         if not self.detail:
@@ -84,6 +89,23 @@ class Growing:
             elif len(self.tokens) >= self._limit:
                 self.detail = "limit"
         return bool(self.detail)
+
+    def cut(self) -> None:
+        """End the answer here, with what the grammar forces next and no model need be asked for."""
+        if self._mask is not None:
+            self._append_forced(self._mask.written(self._ahead()))
+        if not self.has_ended():
+            self.detail = "time"
+
+    def final(self, start: int) -> tuple[bytes, bytes]:
+        """Return the bytes of the tokens from `start` on, and those that are sure to follow."""
+        return self._vocabulary.text_of(self.tokens[start:]), self._ahead()
+
+    def _ahead(self) -> bytes:
+        if self._mask is None or not self._batch_forced or self.detail:
+            return b""
+        # No token is empty: so much of it at least gets in before the limit.
+        return self._mask.ahead()[: self._limit - len(self.tokens)]
 
     def legal(self) -> Legal | None:
         """Return the ids of the tokens that may come next; None where all may."""

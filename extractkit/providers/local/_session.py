@@ -22,6 +22,7 @@ from extractkit.providers.local._chat import ChatML, Prompt
 from extractkit.providers.local._constraint import GrammarCompiler, GrammarMask
 from extractkit.providers.local._decoding import Decoded, PromptMemory, decode, text_of
 from extractkit.providers.local._engine import Engine
+from extractkit.providers.local._growing import Growing
 from extractkit.providers.local._penalties import Penalties
 from extractkit.providers.local._sampling import Sampler
 from extractkit.providers.local._scoring import score
@@ -61,14 +62,24 @@ class Session:
         self._memory = PromptMemory(engine)
         self._grammars: GrammarCompiler | None = None
 
-    def answer(self, request: ModelRequest, patience: Patience) -> ModelResponse:
-        """Return the answer to `request`.
+    def answer(
+        self,
+        request: ModelRequest,
+        patience: Patience,
+        tell: Callable[[Growing], None] = lambda answer: None,
+    ) -> ModelResponse:
+        """Return the answer to `request`; where its time ends in the midst, what came until then.
+
+        Args:
+            request: What is asked.
+            patience: The time of the call.
+            tell: Called with the answer while it grows, unless it is found in one piece.
 
         Raises:
             UsageError: If prompt and answer do not fit the context or the token limit.
             SchemaError: If the constraint cannot be enforced.
             ProviderError: If engine or grammar fail.
-            DeadlineExceededError: If the time budget ran out.
+            DeadlineExceededError: If the time budget ran out before any text had come.
             CancelledError: If the call was cancelled.
         """
         patience.check()
@@ -76,10 +87,13 @@ class Session:
         if request.scoring is not None:
             return self._score(request, prompt, request.scoring, patience)
         patience.stage = "decoding"
+        patience.hurry()
         limit, limit_name = self._limit(request, len(prompt))
         mask = self._mask(request)
         sampler = Sampler(request.sampling)
-        decoded = self._decode(request, prompt, mask, sampler, limit=limit, check=patience.check)
+        decoded = self._decode(
+            request, prompt, mask, sampler, limit=limit, check=patience.check, tell=tell
+        )
         details = self._details(decoded, sampler)
         if mask is not None and mask.warnings:
             details["grammar_warnings"] = list(mask.warnings)
@@ -103,6 +117,7 @@ class Session:
         *,
         limit: int,
         check: Callable[[], None],
+        tell: Callable[[Growing], None],
     ) -> Decoded:
         if request.beam > 1:
             return search(
@@ -123,6 +138,7 @@ class Session:
             penalties=Penalties.of(request.sampling),
             top_logprobs=request.top_logprobs,
             check=check,
+            tell=tell,
         )
 
     def _score(
@@ -208,11 +224,14 @@ class Session:
         text, undecoded = text_of(self.engine.vocabulary, decoded.tokens)
         if undecoded:
             details["undecoded_bytes"] = undecoded
-        cut = decoded.stop is StopReason.LENGTH
+        stop_detail = {
+            "limit": limit_name,
+            "time": f"timeout_s ended after {len(text)} characters",
+        }.get(decoded.stop_detail, decoded.stop_detail)
         return ModelResponse(
             text=text,
             stop=decoded.stop,
-            stop_detail=limit_name if cut else decoded.stop_detail,
+            stop_detail=stop_detail,
             tokens=decoded.records,
             usage=Usage(
                 input_tokens=len(prompt),

@@ -599,12 +599,25 @@ class TestTime:
         request = asked(constraint=None, sampling=Sampling(max_output_tokens=100))
         provider.complete(request)
         engine.on_evaluate = lambda: time.sleep(0.02)
-        with pytest.raises(DeadlineExceededError, match="while decoding"):
-            provider.complete(request, timeout_s=0.1)
-        with pytest.raises(DeadlineExceededError, match="while decoding"):
-            asyncio.run(provider.acomplete(request, timeout_s=0.1))
+        for cut in (
+            provider.complete(request, timeout_s=0.3),
+            asyncio.run(provider.acomplete(request, timeout_s=0.5)),
+        ):
+            assert set(cut.text) == {"x"}
+            told = f"timeout_s ended after {len(cut.text)} characters"
+            assert (cut.stop, cut.stop_detail) == (StopReason.LENGTH, told)
+            assert len(cut.tokens) == cut.usage.output_tokens == len(cut.text) < 100
         engine.on_evaluate = lambda: None
         assert provider.complete(request, timeout_s=ALWAYS).text == "x" * 100
+        provider.close()
+
+    def test_a_prompt_that_takes_too_long_to_read_is_no_answer(self, serve):
+        serve(ByteEngine(ANSWER, on_evaluate=lambda: time.sleep(0.2)))
+        provider = Local()
+        with pytest.raises(DeadlineExceededError, match="while decoding"):
+            provider.complete(asked(), timeout_s=0.1)
+        with pytest.raises(DeadlineExceededError, match="while decoding"):
+            asyncio.run(provider.acomplete(asked(), timeout_s=0.1))
         provider.close()
 
     def test_no_time_at_all_is_told_before_anything_is_loaded(self, serve):
