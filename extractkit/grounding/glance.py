@@ -9,12 +9,13 @@ still be there.
 from __future__ import annotations
 
 import re
+from datetime import date
 from functools import cached_property
 from typing import Final
 
 from extractkit.grounding.places import ClaimKind
 from extractkit.grounding.quoted import is_quantity
-from extractkit.grounding.scales import CHANGED, CHANGING_WORDS, is_parted
+from extractkit.grounding.scales import CHANGING_WORDS, is_changed, is_parted
 from extractkit.paths import JsonValue
 
 __all__ = ["Glance", "Seen"]
@@ -23,21 +24,23 @@ __all__ = ["Glance", "Seen"]
 # thousands apart.
 _ONE_READING: Final = re.compile(r"(?:[1-9]\d*|0)(?:\.\d\d?)?\Z", re.ASCII)
 _LARGEST: Final = 10**15
+_FIRST_YEAR: Final = 1000  # of four digits
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
 _AS_TEXT: Final = ("text", "key")
 _STOPS: Final = (".", ",", ";", ":")
 _BREAKS: Final = ("\n", "\r", "\t")
 _APART: Final = {code: " " for code in range(128) if not chr(code).isalnum()}
-_AS_ZEROS: Final = dict.fromkeys(range(ord("0"), ord("9") + 1), "0")
-
-
 # What stands beside a number in a line that may make another number of it: a sign or a bracket by
 # itself, before a currency, or at the end of a word.
-_BESIDE: Final = (" -", "- ", " (", "( ", " )", " +", "+ ", " %", " ^")
-
-
-def _has_sign(line: str) -> bool:
-    return any(each in line for each in _BESIDE)
+_BESIDE: Final = {
+    "-": (" -", "- "), "(": (" (", "( "), ")": (" )",), "+": (" +", "+ "), "%": (" %",),
+    "^": (" ^",),
+}  # fmt: skip
+# Names that mean one month in all languages that are read, and are no other words.
+_MONTHS: Final = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September",
+    "October", "November", "December",
+)  # fmt: skip
 
 
 class Seen:
@@ -46,21 +49,20 @@ class Seen:
     Attributes:
         value: As the answer has it.
         kind: What it is looked for as.
-        mark: The same for two values only if both may have the same place: where a string stands,
-            and the digits of a number.
+        spelled: As the text has it.
+        mark: The same for two values only if both may have the same place: where a string or a day
+            stands, and the digits of a number.
+        claims: How many claims have it.
     """
 
-    __slots__ = ("kind", "mark", "value")
+    __slots__ = ("claims", "kind", "mark", "spelled", "value")
 
-    def __init__(self, value: JsonValue, kind: ClaimKind, mark: int | str) -> None:
+    def __init__(self, value: JsonValue, kind: ClaimKind, spelled: str, mark: int | str) -> None:
         self.value = value
         self.kind: ClaimKind = kind
+        self.spelled = spelled
         self.mark = mark
-
-    @property
-    def spelled(self) -> str:
-        """The value as the text has it."""
-        return self.mark if isinstance(self.mark, str) else str(self.value)
+        self.claims = 0
 
 
 class Glance:
@@ -84,32 +86,53 @@ class Glance:
             kind: What it is looked for as.
         """
         if not isinstance(value, str):
-            spelled = repr(value) if 0 <= value < _LARGEST else ""
-        elif kind in _AS_TEXT:
-            spelled = value
+            return self._see_number(value, kind, repr(value)) if 0 <= value < _LARGEST else None
+        if kind == "number":
+            return self._see_number(value, kind, value)
+        if kind in _AS_TEXT:
             # A number or an amount may be less than what its place says: 48 of -48, $48 of $48m.
-            if value[:4].isalpha() or not is_quantity(value):
-                at = self._padded.find(f" {value} ")
-                if at < 0:
-                    at = self._before_stop(value)
-                return (
-                    Seen(value, kind, at) if at >= 0 and value and value.strip() == value else None
-                )
-        else:
-            spelled = value if kind == "number" else ""
+            if not value[:4].isalpha() and is_quantity(value):
+                return self._see_number(value, kind, value)
+            is_whole = value.strip() == value != ""
+            return self._see_phrase(value, kind, value) if is_whole else None
+        return self._see_day(value) if kind == "date" else None
+
+    def _see_number(self, value: str | float, kind: ClaimKind, spelled: str) -> Seen | None:
         if not _ONE_READING.match(spelled):
             return None
-        words = self._different_words
+        words = self._plain[1]
         if spelled in words or any(f"{spelled}{stop}" in words for stop in _STOPS):
-            return Seen(value, kind, spelled)
+            return Seen(value, kind, spelled, spelled)
         if isinstance(value, float) and (cents := f"{value:.2f}") in words:
-            return Seen(value, kind, cents)
+            return Seen(value, kind, cents, cents)
         return None
 
-    def has_as_many(self, seen: Seen, wanted: int) -> bool:
-        """Return whether a value stands in plain sight at as many places."""
-        spelled = seen.spelled
-        if seen.mark is not spelled:
+    def _see_phrase(self, value: str, kind: ClaimKind, spelled: str) -> Seen | None:
+        """Return a value that stands between spaces, or with a stop behind it."""
+        at = self._padded.find(f" {spelled} ")
+        if at < 0 and f" {spelled}" in self._padded:
+            at = max([self._padded.find(f" {spelled}{stop} ") for stop in _STOPS])
+        return Seen(value, kind, spelled, at) if at >= 0 else None
+
+    def _see_day(self, value: str) -> Seen | None:
+        """Return an ISO date that stands as it is, or with the name of its month."""
+        try:
+            day = date.fromisoformat(value)
+        except ValueError:
+            return None
+        if day.isoformat() != value or day.year < _FIRST_YEAR:
+            return None
+        name = _MONTHS[day.month - 1]
+        return (
+            self._see_phrase(value, "date", value)
+            or self._see_phrase(value, "date", f"{day.day} {name} {day.year}")
+            or self._see_phrase(value, "date", f"{name} {day.day}, {day.year}")
+        )
+
+    def has_as_many(self, seen: Seen) -> bool:
+        """Return whether a value stands in plain sight as often as it is claimed."""
+        spelled, wanted = seen.spelled, seen.claims
+        if isinstance(seen.mark, int):
             return self._padded.count(f" {spelled} ") >= wanted
         found = self._words.count(spelled)
         if found < wanted:
@@ -121,24 +144,28 @@ class Glance:
         word = _NUMBER.match(self._text, start)
         return (start, word.group()) if word else (start,)
 
-    @cached_property
+    @property
     def _words(self) -> list[str]:
         """The words of the lines where a number is what it seems to be."""
-        lines = self._text.replace("\t", " ").split("\n")
-        if any(each in self._padded for each in _BESIDE):
-            lines = [line for line in lines if not _has_sign(f" {line} ")]
-        plain = "\n".join(lines)
-        if CHANGED.search(plain):
-            plain = "\n".join(line for line in lines if not CHANGED.search(line))
-        is_changed = not CHANGING_WORDS.isdisjoint(plain.lower().translate(_APART).split())
-        if is_changed or is_parted(self._text) or "0 000" in plain.translate(_AS_ZEROS):
-            return []
-        return plain.split()
+        return self._plain[0]
 
     @cached_property
-    def _different_words(self) -> frozenset[str]:
-        return frozenset(self._words)
+    def _plain(self) -> tuple[list[str], set[str]]:
+        """These words, and each of them once."""
+        plain = self._text.replace("\t", " ")
+        if _has_sign(self._padded) or is_changed(plain):
+            lines = plain.split("\n")
+            plain = "\n".join([x for x in lines if not (_has_sign(f" {x} ") or is_changed(x))])
+        words = plain.split()
+        different = set(words)
+        parts = " ".join(different).lower().translate(_APART).split()
+        if is_parted(self._text) or not CHANGING_WORDS.isdisjoint(parts):
+            return [], set()
+        return words, different
 
-    def _before_stop(self, phrase: str) -> int:
-        """Return where a phrase stands with a stop behind it; -1 where it does not."""
-        return max([self._padded.find(f" {phrase}{stop} ") for stop in _STOPS]) if phrase else -1
+
+def _has_sign(padded: str) -> bool:
+    return any(
+        mark in padded and any(each in padded for each in beside)
+        for mark, beside in _BESIDE.items()
+    )

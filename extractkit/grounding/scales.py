@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 from extractkit.grounding.normalize import IGNORABLE
 
 __all__ = [
-    "CHANGED", "CHANGING_WORDS", "CJK_CHARS", "CJK_SCALE", "CODES", "CURRENCY", "GAPS",
-    "LONG_CODES", "SCALES", "SHARES", "SYMBOLS", "Scale", "has_letter", "is_paid", "is_parted",
+    "CHANGING_WORDS", "CJK_CHARS", "CJK_SCALE", "CODES", "CURRENCY", "GAPS", "LONG_CODES", "SCALES",
+    "SHARES", "SYMBOLS", "Scale", "has_letter", "is_changed", "is_paid", "is_parted",
     "may_be_scale", "power_of", "scale_before", "scale_behind",
 ]  # fmt: skip
 
@@ -146,8 +146,11 @@ CHANGING_WORDS: Final = frozenset((
     "cr", "dr", "times", *_PAID_WORDS,
 ))  # fmt: skip
 """Words beside a number that may make another of it, in lower case."""
-CHANGED: Final = re.compile(rf"\d (?:(?i:mm|md|[kmbt])(?:{_ANY_CODE})?(?![^\W_])|\d\d?/\d)|10\*\*")
-"""What stands behind digits in ASCII and may make another number of them: 5 M, 2 1/2, 5 x 10**3."""
+_CHANGING: Final = re.compile(  # each part is tried only where the one before it holds
+    r" (?=[kmbtKMBT\d])(?<=\d )"
+    rf"(?:(?i:mm|md|[kmbt])(?:{_ANY_CODE})?(?![^\W_])|\d\d?/\d|\d{{3}})",
+    re.ASCII,
+)
 # Lower case letters are units more often; `has_letter` and `is_paid` tell of these.
 _LOWER: Final = ("m", "mm", "b", "t")
 _AHEAD: Final = frozenset((*CHANGING_WORDS, "k", "md", "per", "pour", "por", "in"))
@@ -228,6 +231,14 @@ def may_be_scale(behind: str) -> bool:
 def power_of(word: str) -> int | None:
     """Return the power of ten that a word or a letter in lower case stands for; None for none."""
     return SCALES.get(word) or _LETTERS.get(word)
+
+
+def is_changed(text: str) -> bool:
+    """Return whether digits in ASCII are followed by what may make another number of them.
+
+    Such as 5 M, 2 1/2, 5 x 10**3 and 5 000; words are not looked for.
+    """
+    return "10**" in text or _CHANGING.search(text) is not None
 
 
 def is_parted(text: str) -> bool:

@@ -25,7 +25,6 @@ def may_share(
     places: Mapping[Pointer, Places | Seen],
     read: Mapping[Pointer, Places],
     seen: Sequence[Seen],
-    again: Sequence[Seen],
     glance: Glance,
 ) -> set[Seen]:
     """Return the values of which one place has been seen, and others may have the same places.
@@ -37,10 +36,9 @@ def may_share(
         places: Every place of each found value, or the one that was seen.
         read: The former of these.
         seen: What was seen.
-        again: The same for each claim of it but the first.
         glance: Where it was seen.
     """
-    few = {each for each, more in Counter(again).items() if not glance.has_as_many(each, more + 1)}
+    few = {each for each in seen if each.claims > 1 and not glance.has_as_many(each)}
     first: dict[int | str, Seen] = {}
     contested: defaultdict[int | str, set[Places | Seen]] = defaultdict(set)
     for each in seen:

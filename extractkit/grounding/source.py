@@ -120,7 +120,6 @@ class Source:
         known: defaultdict[ClaimKind, dict[object, Places | Miss | _InUnits | Seen]]
         known = defaultdict(dict)
         seen: list[Seen] = []
-        again: list[Seen] = []
         for row in rows:
             pointer, value, kind, _ = row
             key = value if value.__class__ in _EQUAL else _key(value)
@@ -131,17 +130,15 @@ class Source:
             found = same.get(key)
             if found is None:
                 found = same[key] = self._see_or_find(value, kind, seen)
-            elif isinstance(found, Seen):
-                again.append(found)
-            if kind == "key" and not isinstance(found, Miss):
-                continue
             if isinstance(found, Seen):
-                places[pointer] = found
+                found.claims += 1
+                if kind != "key":
+                    places[pointer] = found
             elif isinstance(found, Miss):
                 misses.append((row, found))
-            else:
+            elif kind != "key":
                 places[pointer] = read[pointer] = self._of(found, pointer)
-        crowded = may_share(places, read, seen, again, self._glance) if self._glance else ()
+        crowded = may_share(places, read, seen, self._glance) if self._glance else ()
         if crowded:
             read = self._read_some(places, crowded)
         return Answers(places=places, read=read, misses=misses, exempt=exempt)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from datetime import date
 from typing import Any
 
 import pytest
@@ -25,7 +26,8 @@ _PIECES = st.sampled_from(
         "1,2,3,4", "0", "0.00", ".5", "x", "Total:", "total", "Total", "EUR 48", "-EUR 48", "4'200",
         "4.20", "4.2", "20.", "20,", "20;", "20:", "5 1/2", "5^2", "5 x 7", "Oslo", "oslo", "Oslo,",
         "minus", "-", "+", "%", "\n", "\n-\n", " ", "  ", "\t", "2024-03-04",
-        "2 January 2026", "7 pm",
+        "2 January 2026", "2026-01-02", "January 2, 2026", "2026-01-02.", "of", "31 December 2025",
+        "7 pm",
         "no. 5", "Item 5", "item  5", "piece", "apiece", "C#", "C", "48 kg", "48kg", "5e3", "1/2",
         "(48 )", "$ (48 )", "(48)%", "a,-48,b", "1,48,x", "[48,5]", "48.00 -", "48 EUR-",
         "48 (million)",
@@ -60,6 +62,10 @@ _values: st.SearchStrategy[tuple[Any, Any]] = st.one_of(
     ),
     st.tuples(st.just("2026-01-02"), st.just("date")),
     st.tuples(st.sampled_from((True, None, 5, 48.0)), st.sampled_from(("text", "exempt"))),
+)  # fmt: skip
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September",
+    "October", "November", "December",
 )  # fmt: skip
 _shapes = st.sampled_from(("/list/{}", "/list/{}/amount", "/field{}", "/rate/{}", "/days/{}"))
 _rows = st.lists(st.tuples(_values, _shapes), min_size=1, max_size=6)
@@ -130,6 +136,52 @@ def test_a_table_is_not_read_before_somebody_looks(monkeypatch: pytest.MonkeyPat
     assert len({(each.start, each.end) for each in spans.values()}) == len(claims)
     assert len(found) == 42
     assert pickle.loads(pickle.dumps(report.evidence)) == dict(spans)
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("issued 2026-01-02, paid", "2026-01-02"),
+        ("issued 2 January\n2026.", "2 January\n2026"),
+        ("January 2, 2026: issued", "January 2, 2026"),
+    ],
+)
+def test_a_day_in_plain_sight_is_found_before_the_dates_are_read(
+    text: str, seen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Source, "find_moment", _is_not_asked)
+    claim = Claim(pointer="/issued", value="2026-01-02", kind="date")
+    report = locate([claim], text)
+    assert (report.findings, report.count.failed) == ((), 0)
+    monkeypatch.undo()
+    span = report.evidence["/issued"]
+    assert text[span.start : span.end] == seen
+
+
+@pytest.mark.parametrize(
+    "locale",
+    (
+        None, "ca", "cs", "de", "en", "es", "et", "fi", "fr", "hr", "hu", "is", "it", "ja", "lt",
+        "lv", "pl", "pt", "ro", "sk", "sl", "sr", "tr",
+    ),
+)  # fmt: skip
+def test_the_months_that_are_seen_are_read_so_in_every_language(locale: str | None) -> None:
+    options = Grounding(locale=locale)
+    for number, name in enumerate(_MONTHS, 1):
+        day = date(2026, number, 2)
+        text = f"on 2 {name} 2026"
+        assert Glance(text).see(day.isoformat(), "date") is not None
+        (place,) = Source(text, options).dates.find(day)
+        assert (place.start, place.doubt) == (3, "")
+
+
+@pytest.mark.parametrize("value", ["2026-02-30", "20260102", "0999-01-02", "2026-W01-5", "soon"])
+def test_what_is_no_iso_date_of_four_digits_is_not_seen_as_a_day(value: str) -> None:
+    assert Glance(f"it is {value} here").see(value, "date") is None
+
+
+def _is_not_asked(*_: object) -> None:
+    raise AssertionError("the dates were read")
 
 
 def test_a_value_claimed_more_often_than_it_stands_there_is_told_of() -> None:
