@@ -32,7 +32,7 @@ from extractkit.results import (
 )
 from extractkit.schema import CompiledSchema, Fault
 
-__all__ = ["Judged", "judge", "judge_assembled"]
+__all__ = ["Judged", "attempt_of", "checked", "judge", "judge_assembled"]
 
 T = TypeVar("T")
 
@@ -111,7 +111,7 @@ def _judge_unfinished(setup: Setup[T], answer: Answer, status: Status) -> Judged
     return Judged(
         response=response,
         status=status,
-        attempt=_attempt(answer, validity, findings),
+        attempt=attempt_of(answer, validity, findings),
         levels={Validity.SYNTAX: LevelCount(checked=1, failed=0 if parsed.ok else 1)},
         partial=_with_missing(
             setup.compiled, setup.compiled.take_back_unfinished(parse_prefix(response.text))
@@ -154,13 +154,13 @@ def _judge_whole(setup: Setup[T], answer: Answer) -> Judged[T]:
     if not parsed.ok:
         return _judge_unread(setup, answer, parsed.findings)
     document, faults = setup.compiled.take_back(parsed.value, digits=parsed.digits)
-    outcome = _checked(setup, document, faults)
+    outcome = checked(setup, document, faults)
     findings = (*parsed.findings, *_bounds_hit(setup, parsed.value), *outcome.findings)
     reached = outcome.built and outcome.validity >= question.require
     return Judged(
         response=response,
         status=Status.OK if reached else Status.INVALID,
-        attempt=_attempt(answer, outcome.validity, findings),
+        attempt=attempt_of(answer, outcome.validity, findings),
         value=outcome.value if reached else None,
         document=outcome.document,
         levels=outcome.levels,
@@ -179,7 +179,7 @@ def judge_assembled(setup: Setup[T], document: JsonValue, near: Judged[T]) -> Ju
         document: The document, in the user's form.
         near: The answer that comes nearest.
     """
-    outcome = _checked(setup, document, ())
+    outcome = checked(setup, document, ())
     hits: tuple[Finding, ...] = ()
     if setup.bounded is not None:
         with contextlib.suppress(SchemaError):  # what does not fit is told by the checks
@@ -205,7 +205,8 @@ def judge_assembled(setup: Setup[T], document: JsonValue, near: Judged[T]) -> Ju
     )
 
 
-def _checked(setup: Setup[Any], document: JsonValue, faults: Sequence[Fault]) -> checks.Outcome:
+def checked(setup: Setup[Any], document: JsonValue, faults: Sequence[Fault] = ()) -> checks.Outcome:
+    """Return what the checks make of a document in the user's form."""
     question = setup.question
     return checks.run(
         setup.compiled,
@@ -228,7 +229,7 @@ def _judge_unread(setup: Setup[T], answer: Answer, findings: Sequence[Finding]) 
     return Judged(
         response=response,
         status=Status.INVALID,
-        attempt=_attempt(answer, Validity.NONE, findings),
+        attempt=attempt_of(answer, Validity.NONE, findings),
         levels={Validity.SYNTAX: LevelCount(checked=1, failed=1)},
         request=answer.request,
     )
@@ -264,7 +265,8 @@ def _bounds_hit(setup: Setup[T], wire: JsonValue) -> tuple[Finding, ...]:
     )
 
 
-def _attempt(answer: Answer, validity: Validity, findings: Sequence[Finding]) -> Attempt:
+def attempt_of(answer: Answer, validity: Validity, findings: Sequence[Finding]) -> Attempt:
+    """Return an answer as one of the attempts of a result."""
     response = answer.response
     return Attempt(
         text=response.text,

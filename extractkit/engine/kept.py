@@ -61,5 +61,5 @@ def put(question: Question[T], capabilities: Capabilities) -> Setup[T]:
 
 
 def _about(setup: Setup[T], question: Question[T]) -> Setup[T]:
-    request = prompts.about(setup.request, setup.compiled, question.text)
+    request = prompts.about(setup.request, setup.compiled, question.text, question.task)
     return dataclasses.replace(setup, question=question, request=request)

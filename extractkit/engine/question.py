@@ -13,6 +13,7 @@ from extractkit.checks import Check
 from extractkit.engine.several import require_samples
 from extractkit.errors import UsageError
 from extractkit.messages import Sampling, require_number
+from extractkit.prompts import Task
 from extractkit.results import Decoding, Example, Grounding, Retry, Strategy, Validity
 
 __all__ = ["Kept", "Question", "require_encodable", "require_text"]
@@ -31,7 +32,8 @@ class Kept(dict[str, Any]):
 class Question(Generic[T]):
     """Everything that one extraction is about, except who answers it.
 
-    The fields are the arguments of `extract`, see there, and `kept`: what has been made of it.
+    The fields are the arguments of `extract`, see there, `task`: what the text is to the model, and
+    `kept`: what has been made of it.
 
     Raises:
         UsageError: If an argument is of the wrong kind or out of its range.
@@ -50,6 +52,7 @@ class Question(Generic[T]):
     retry: Retry = Retry()
     samples: int = 1
     timeout_s: float | None = 120.0
+    task: Task = "extract"
     kept: Kept = field(default_factory=lambda: Kept(), repr=False, compare=False)
 
     def about(self, text: str) -> Question[T]:

@@ -17,6 +17,7 @@ from extractkit.engine.conclusion import best_of, conclude, conclude_unasked
 from extractkit.engine.judge import Judged, judge
 from extractkit.engine.kept import put
 from extractkit.engine.samples import Draws, agreed, best_drawn, choose, summary
+from extractkit.engine.setup import Setup
 from extractkit.engine.several import seeded, with_shared_prompt
 from extractkit.engine.steps import Answer, Budget, Together
 from extractkit.engine.sureness import (
@@ -60,7 +61,7 @@ class Run(Asking[T]):
         try:
             require_scores(self._question, self._capabilities)
             require_verdicts(self._question, self._capabilities)
-            self._setup = put(self._question, self._capabilities)
+            self._setup = self._put()
             self._notes.extend(self._setup.notes)
             self._leave_out_what_is_known_to_be_refused()
             self._watch.started(self._setup, self._model)
@@ -73,6 +74,10 @@ class Run(Asking[T]):
             raise
         self._watch.finished(result)
         return result
+
+    def _put(self) -> Setup[T]:
+        """Return how the question is put."""
+        return put(self._question, self._capabilities)
 
     def _answers(self) -> Flowing[ExtractionResult[T]]:
         try:
@@ -276,9 +281,13 @@ class Run(Asking[T]):
 
     def _judge(self, answer: Answer) -> Judged[T]:
         began = self._clock()
-        judged = judge(self._setup, answer)
+        judged = self._worth(answer)
         self._watch.checked(answer.number, judged, self._clock() - began)
         return judged
+
+    def _worth(self, answer: Answer) -> Judged[T]:
+        """Return what an answer is worth."""
+        return judge(self._setup, answer)
 
     def _next_request(self, last: Judged[T]) -> ModelRequest | None:
         """Return what to ask after the answer `last`; None where nothing more can help."""
@@ -286,27 +295,30 @@ class Run(Asking[T]):
             return self._sent_again(last.response.broken, self._budget)
         if len(self._judged) - self._first_answers >= self._question.retry.answers:
             return None
+        request: ModelRequest | None = None
         if last.status is Status.TRUNCATED:
             request = self._with_more_room(last.response)
-        elif last.status is Status.INVALID and last.response.stop is StopReason.STOP:
-            if last.response.text in self._told:
-                return None
-            self._told.add(last.response.text)
-            request = dataclasses.replace(
-                self._setup.request,
-                messages=prompts.feedback(
-                    self._setup.request,
-                    last.response.text,
-                    last.findings,
-                    codes=prompts.legend(self._setup.compiled),
-                ),
-            )
-        else:
-            return None
+        elif last.status is Status.INVALID:
+            request = self._with_findings(last)
         if request is not None and self._budget.left() == 0:
             self._note("no time was left for another answer")
             return None
         return request
+
+    def _with_findings(self, last: Judged[T]) -> ModelRequest | None:
+        """Return the question with what is wrong with the answer; None where that cannot help."""
+        if last.response.stop is not StopReason.STOP or last.response.text in self._told:
+            return None
+        self._told.add(last.response.text)
+        return dataclasses.replace(
+            self._setup.request,
+            messages=prompts.feedback(
+                self._setup.request,
+                last.response.text,
+                last.findings,
+                codes=prompts.legend(self._setup.compiled),
+            ),
+        )
 
     def _sent_again(self, why: str, budget: Budget) -> ModelRequest | None:
         """Return the same question for an answer that broke off on its way, where one is left."""

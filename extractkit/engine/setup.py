@@ -24,7 +24,7 @@ from extractkit.results import Decoding, Example, Finding, Grounding, Plan, Stra
 from extractkit.schema import BoundedSchema, CompiledSchema, compile_schema
 from extractkit.schema.grammar import Grammar, is_marked, write_grammar
 
-__all__ = ["Setup", "prepare"]
+__all__ = ["Setup", "prepare", "sampling_for"]
 
 T = TypeVar("T")
 
@@ -80,8 +80,9 @@ def prepare(question: Question[T], capabilities: Capabilities) -> Setup[T]:
         examples=[
             _example(compiled, position, item) for position, item in enumerate(question.examples)
         ],
-        sampling=_sampling(for_answers(question.sampling), capabilities, question.samples),
+        sampling=sampling_for(for_answers(question.sampling), capabilities, question.samples),
         top_logprobs=_top_logprobs(question.decoding, capabilities),
+        task=question.task,
     )
     return Setup(
         question=question,
@@ -100,7 +101,7 @@ def _top_logprobs(decoding: Decoding, capabilities: Capabilities) -> int | None:
     return 5 if decoding.confidence else 0 if decoding.aligned else None
 
 
-def _sampling(given: Sampling, capabilities: Capabilities, samples: int) -> Sampling:
+def sampling_for(given: Sampling, capabilities: Capabilities, samples: int) -> Sampling:
     """Return what is sent: what was given, and greedy where nothing was and it is accepted.
 
     One of several answers is drawn, and not greedy.
