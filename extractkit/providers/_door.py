@@ -6,6 +6,9 @@ Neighbours: `_exchange` has what is posted, `_transport` calls. Nothing here ope
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final, cast
 
 from pydantic_core import to_json
@@ -18,6 +21,9 @@ __all__ = ["door"]
 _PLAIN: Final = frozenset({("openai", "OpenAI"), ("openai", "AsyncOpenAI")})
 _INHERITED: Final = frozenset({"post", "request"})
 _SEES_BODY: Final = frozenset({"post", "request", "_build_request", "_prepare_options"})
+_UNUSED: Final = (
+    "post_parser", "security", "follow_redirects", "synthesize_event_and_data", "extra_json",
+)  # fmt: skip
 _NO_NUMBERS: Final = (b"NaN", b"Infinity")
 
 
@@ -31,9 +37,7 @@ def door(client: Any, post: HttpRequest, left_s: float | None) -> dict[str, Any]
     """
     import httpx2
 
-    options: dict[str, Any] = {"max_retries": 0}
-    if post.headers:
-        options["headers"] = dict(post.headers)
+    options: dict[str, Any] = {"max_retries": 0, "headers": dict(post.headers)}
     if left_s is not None:
         options["timeout"] = _at_most(client.timeout, left_s)
     arguments: dict[str, Any] = {
@@ -51,7 +55,16 @@ def door(client: Any, post: HttpRequest, left_s: float | None) -> dict[str, Any]
         arguments["content"] = written
         # As unique as the one that the SDK makes, in a third of the time.
         options["idempotency_key"] = f"extractkit-{os.urandom(16).hex()}"
+        options |= _defaults(type(client).__module__)
     return arguments
+
+
+@cache
+def _defaults(package: str) -> Mapping[str, Any]:
+    """Return options as the SDK has them, which it else copies part by part for each request."""
+    options = getattr(sys.modules.get(f"{package}._models"), "FinalRequestOptions", None)
+    fields = getattr(options, "model_fields", {})
+    return {name: fields[name].default for name in _UNUSED if name in fields}
 
 
 def _whole_url(client: Any, path: str) -> str:

@@ -116,6 +116,20 @@ def test_a_text_with_the_word_nan_is_sent_all_the_same() -> None:
     assert json.loads(sent[0].content)["messages"][0]["content"] == "NaN bread"
 
 
+def test_what_the_sdk_has_as_its_own_is_said_to_it_and_changes_nothing() -> None:
+    sent: list[httpx2.Request] = []
+    client = made(openai.OpenAI, sent)
+    arguments = door(client, HttpRequest(path="/x", body={}, headers={"x-ida": "1"}), None)
+    assert {"post_parser", "security"} <= arguments["options"].keys()
+    client.post(**arguments)
+    own = {name: arguments["options"][name] for name in ("max_retries", "headers")}
+    client.post(**{**arguments, "options": own})
+    told, plain = (dict(request.headers) for request in sent)
+    assert told == plain
+    assert told["x-ida"] == "1"
+    assert told["authorization"] == "Bearer none"
+
+
 def test_each_request_has_a_key_of_its_own() -> None:
     client = made(openai.OpenAI, [])
     keys = {
