@@ -121,9 +121,10 @@ def test_what_the_sdk_has_as_its_own_is_said_to_it_and_changes_nothing() -> None
     client = made(openai.OpenAI, sent)
     arguments = door(client, HttpRequest(path="/x", body={}, headers={"x-ida": "1"}), None)
     assert {"post_parser", "security"} <= arguments["options"].keys()
-    client.post(**arguments)
     own = {name: arguments["options"][name] for name in ("max_retries", "headers")}
-    client.post(**{**arguments, "options": own})
+    post: Callable[..., object] = client.post
+    for options in (arguments["options"], own):
+        post(**{**arguments, "options": options})
     told, plain = (dict(request.headers) for request in sent)
     assert told == plain
     assert told["x-ida"] == "1"
