@@ -118,13 +118,12 @@ def test_a_text_with_the_word_nan_is_sent_all_the_same() -> None:
 
 def test_what_the_sdk_has_as_its_own_is_said_to_it_and_changes_nothing() -> None:
     sent: list[httpx2.Request] = []
-    client = made(openai.OpenAI, sent)
+    client: Any = made(openai.OpenAI, sent)
     arguments = door(client, HttpRequest(path="/x", body={}, headers={"x-ida": "1"}), None)
     assert {"post_parser", "security"} <= arguments["options"].keys()
     own = {name: arguments["options"][name] for name in ("max_retries", "headers")}
-    post: Callable[..., object] = client.post
     for options in (arguments["options"], own):
-        post(**{**arguments, "options": options})
+        client.post(**{**arguments, "options": options})
     told, plain = (dict(request.headers) for request in sent)
     assert told == plain
     assert told["x-ida"] == "1"
