@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
-from extractkit.messages import ModelResponse
+from extractkit.messages import Delta, ModelResponse
 from extractkit.paths import JsonObject, JsonValue, is_array, is_object
 from extractkit.providers._anthropic_answer import (
     Block,
@@ -20,7 +20,7 @@ from extractkit.providers._anthropic_answer import (
     usage_of,
     word_of,
 )
-from extractkit.providers._wire import ServerEvent, malformed
+from extractkit.providers._wire import NOTHING, ServerEvent, malformed, piece
 
 __all__ = ["Decoder"]
 
@@ -54,15 +54,20 @@ class Decoder:
         self._has_usage = False
         self._is_whole = False
 
-    def feed(self, event: ServerEvent) -> str:
-        """Return the characters that `event` adds to the answer.
+    @property
+    def is_over(self) -> bool:
+        """Whether the last event has come."""
+        return self._is_whole
+
+    def feed(self, event: ServerEvent) -> Delta:
+        """Return what `event` adds to the answer.
 
         Raises:
             ProviderError: If the event says that the provider failed.
             MalformedResponseError: If it is not what the API promises.
         """
         if self._is_whole:
-            return ""
+            return NOTHING
         data: JsonValue = {}
         if event.data.strip():
             data = loads(event.data, f"an event named {event.event!r}")
@@ -73,10 +78,10 @@ class Decoder:
         kind = word_of(data["type"])
         take = self._EVENTS.get(kind)
         if take is None:  # ping, and what a later version of the API may add
-            return ""
+            return NOTHING
         if self._message is None and kind != "message_start":
             raise malformed(f"the event {kind!r} came before message_start")
-        return take(self, data)
+        return piece(take(self, data))
 
     def close(self) -> ModelResponse:
         """Return the whole answer; without its last event it is cut off.

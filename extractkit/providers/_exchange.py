@@ -20,7 +20,7 @@ from extractkit.errors import (
     UnsupportedError,
     UsageError,
 )
-from extractkit.messages import ModelRequest, ModelResponse, StopReason, Usage
+from extractkit.messages import Delta, ModelRequest, ModelResponse, StopReason, Usage
 from extractkit.paths import JsonValue
 from extractkit.providers._door import door
 from extractkit.providers._errors import from_exception, from_key_function, is_of_another_loop
@@ -147,8 +147,8 @@ class Exchange:
         """
         return self.budget.wait() if self._characters else self.budget.left()
 
-    def take(self, chunk: bytes) -> str:
-        """Return the characters that `chunk` adds to the answer.
+    def take(self, chunk: bytes) -> list[Delta]:
+        """Return what `chunk` adds to the answer, event by event.
 
         Raises:
             MalformedResponseError: If the answer is longer than any answer is.
@@ -164,10 +164,23 @@ class Exchange:
         with hiding(self._secrets):
             return self._count(self._sink.take(chunk))
 
-    def end(self) -> str:
-        """Return the characters that only the end of the bytes tells."""
+    def end(self) -> list[Delta]:
+        """Return what only the end of the bytes tells."""
         with hiding(self._secrets):
             return self._count(self._sink.end())
+
+    def is_over(self) -> bool:
+        """Whether the answer has come to its end, so that no more bytes are waited for.
+
+        Raises:
+            ProviderError: If what was taken last tells of a failure.
+        """
+        return self._sink.is_over()
+
+    def last(self, response: ModelResponse) -> Delta:
+        """Return the last piece: the whole answer, with what of its text no event told."""
+        tokens = () if self._characters else response.tokens
+        return Delta(text=response.text[self._characters :], tokens=tokens, response=response)
 
     def answer(self) -> ModelResponse:
         """Return the whole answer, or what came of it in time.
@@ -276,9 +289,9 @@ class Exchange:
             exc = exc.__cause__ or exc.__context__
         return False
 
-    def _count(self, text: str) -> str:
-        self._characters += len(text)
-        return text
+    def _count(self, deltas: list[Delta]) -> list[Delta]:
+        self._characters += sum([len(delta.text) for delta in deltas])
+        return deltas
 
     def _named(self, response: ModelResponse) -> ModelResponse:
         """Return `response` with what is known of the exchange, and no key in what is a fact."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, Generator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Final, Literal, TypedDict, cast
 from urllib.parse import urlsplit
 
@@ -54,6 +55,7 @@ class Service:
         endpoint: The path below the base URL.
         sdk: Whose client posts.
         wire: How requests and answers look.
+        streams: Whether it gives answers piece by piece; else they come in one.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Service:
     endpoint: str
     sdk: Sdk
     wire: Wire
+    streams: bool = True
 
 
 class Settings(TypedDict, total=False):
@@ -254,40 +257,43 @@ class Hosted:
         """
         exchange = self._exchange(request, timeout_s, stream=self._streaming)
         answer: ModelResponse | None = None
-        async for delta in arun(await self._async_client(exchange.budget), exchange):
+        async for delta in arun(partial(self._async_client, exchange.budget), exchange):
             answer = delta.response
         return cast("ModelResponse", answer)
 
     def stream(
-        self, request: ModelRequest, timeout_s: float | None = None
+        self, request: ModelRequest, *, timeout_s: float | None = None
     ) -> Generator[Delta, None, None]:
-        """Return the answer to `request` piece by piece; the last piece has the whole answer.
+        """Return the answer to `request` event by event; the last piece has the whole answer.
+
+        Nothing is sent before the first piece is asked for. Closing the generator, or forgetting
+        it, ends the request and frees its connection.
 
         Raises:
             UsageError: If this provider is closed, or its client is an asynchronous one.
             UnsupportedError: If the request has what the API has no place for.
             MissingDependencyError: If the SDK is missing or too old.
             ProviderError: While iterating, if the provider failed before any text had come.
-            DeadlineExceededError: While iterating, if `timeout_s` ran out.
+            DeadlineExceededError: While iterating, if `timeout_s` ran out before that.
         """
-        exchange = self._exchange(request, timeout_s, stream=True)
+        exchange = self._exchange(request, timeout_s, stream=self._SERVICE.streams)
         return run(self._sync_client(exchange.budget), exchange)
 
-    async def astream(
-        self, request: ModelRequest, timeout_s: float | None = None
+    def astream(
+        self, request: ModelRequest, *, timeout_s: float | None = None
     ) -> AsyncGenerator[Delta, None]:
-        """Return the answer to `request` piece by piece; the last piece has the whole answer.
+        """Return the answer as `stream` does, without blocking the event loop.
 
         Raises:
-            UsageError: If this provider is closed, or its client is a synchronous one.
+            UsageError: If this provider is closed; while iterating, if its client is a
+                synchronous one.
             UnsupportedError: If the request has what the API has no place for.
-            MissingDependencyError: If the SDK is missing or too old.
-            ProviderError: If the provider failed before any text had come.
-            DeadlineExceededError: If `timeout_s` ran out before any text had come.
+            MissingDependencyError: While iterating, if the SDK is missing or too old.
+            ProviderError: While iterating, if the provider failed before any text had come.
+            DeadlineExceededError: While iterating, if `timeout_s` ran out before that.
         """
-        exchange = self._exchange(request, timeout_s, stream=True)
-        async for delta in arun(await self._async_client(exchange.budget), exchange):
-            yield delta
+        exchange = self._exchange(request, timeout_s, stream=self._SERVICE.streams)
+        return arun(partial(self._async_client, exchange.budget), exchange)
 
     def close(self) -> None:
         """Close the clients that this provider made; afterwards it refuses requests.

@@ -43,6 +43,7 @@ __all__ = [
     "read_tokens",
     "read_usage",
     "require_sampling",
+    "spelling",
     "spoken",
     "withheld",
 ]
@@ -260,6 +261,11 @@ def read_tokens(value: JsonValue, text: str) -> tuple[tuple[TokenLogprob, ...], 
         tokens = all_tokens(value)
     except MalformedResponseError as error:
         return (), error.message
+    return spelling(tokens, text)
+
+
+def spelling(tokens: tuple[TokenLogprob, ...], text: str) -> tuple[tuple[TokenLogprob, ...], str]:
+    """Return those of `tokens` that spell `text`, and why there are none although some came."""
     if not tokens:
         return (), ""
     found = _spelling(tokens, text.encode("utf-8", "surrogatepass"))

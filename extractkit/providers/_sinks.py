@@ -12,11 +12,11 @@ from typing import Protocol
 from pydantic_core import from_json
 
 from extractkit.errors import ConnectError, MalformedResponseError, ProviderError
-from extractkit.messages import ModelResponse
+from extractkit.messages import Delta, ModelResponse
 from extractkit.paths import JsonValue
 from extractkit.providers._reports import beginning
 from extractkit.providers._sse import EventDecoder
-from extractkit.providers._wire import Wire
+from extractkit.providers._wire import NOTHING, ServerEvent, Wire
 
 __all__ = ["Document", "Events", "Sink", "kind_of"]
 
@@ -24,9 +24,11 @@ __all__ = ["Document", "Events", "Sink", "kind_of"]
 class Sink(Protocol):
     """Where the bytes of an answer go."""
 
-    def take(self, chunk: bytes) -> str: ...
+    def take(self, chunk: bytes) -> list[Delta]: ...
 
-    def end(self) -> str: ...
+    def end(self) -> list[Delta]: ...
+
+    def is_over(self) -> bool: ...
 
     def answer(self) -> ModelResponse: ...
 
@@ -39,14 +41,18 @@ class Document:
         self._headers = headers
         self._chunks: list[bytes] = []
 
-    def take(self, chunk: bytes) -> str:
+    def take(self, chunk: bytes) -> list[Delta]:
         """Keep `chunk`; nothing can be read from a part."""
         self._chunks.append(chunk)
-        return ""
+        return []
 
-    def end(self) -> str:
+    def end(self) -> list[Delta]:
         """Return what is still to be told: nothing."""
-        return ""
+        return []
+
+    def is_over(self) -> bool:
+        """Whether nothing more is to come, which only the end of the bytes tells."""
+        return False
 
     def answer(self) -> ModelResponse:
         """Return the answer that the document holds."""
@@ -72,19 +78,48 @@ class Document:
 
 
 class Events:
-    """An answer that comes as server-sent events."""
+    """An answer that comes as server-sent events; nothing behind its last one is read."""
 
     def __init__(self, wire: Wire) -> None:
         self._events = EventDecoder()
         self._decoder = wire.decoder()
+        self._failure: ProviderError | None = None
 
-    def take(self, chunk: bytes) -> str:
-        """Return the characters that `chunk` adds to the answer."""
-        return "".join([self._decoder.feed(event) for event in self._events.feed(chunk)])
+    def take(self, chunk: bytes) -> list[Delta]:
+        """Return what each event that `chunk` completes adds to the answer.
 
-    def end(self) -> str:
-        """Return the characters of an event that had no end of its own."""
-        return "".join([self._decoder.feed(event) for event in self._events.close()])
+        What stands before an event that tells of a failure was said: `is_over` raises it.
+        """
+        return self._read(self._events.feed(chunk))
+
+    def end(self) -> list[Delta]:
+        """Return what an event adds that had no end of its own."""
+        return self._read(self._events.close())
+
+    def _read(self, events: list[ServerEvent]) -> list[Delta]:
+        found: list[Delta] = []
+        decoder = self._decoder
+        for event in events:
+            if decoder.is_over:
+                break
+            try:
+                delta = decoder.feed(event)
+            except ProviderError as failure:
+                self._failure = failure
+                break
+            if delta is not NOTHING:
+                found.append(delta)
+        return found
+
+    def is_over(self) -> bool:
+        """Whether the last event has come.
+
+        Raises:
+            ProviderError: If an event told of a failure, or was not what the API promises.
+        """
+        if self._failure is not None:
+            raise self._failure
+        return self._decoder.is_over
 
     def answer(self) -> ModelResponse:
         """Return the answer that the events hold."""

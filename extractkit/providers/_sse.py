@@ -32,20 +32,18 @@ class EventDecoder:
 
     def feed(self, chunk: bytes) -> list[ServerEvent]:
         """Return the events that `chunk` completes."""
-        if not chunk:
-            return []
-        if self._is_after_cr and chunk.startswith(b"\n"):
-            chunk = chunk[1:]  # the second half of a CRLF whose first half ended the line
-        self._is_after_cr = chunk.endswith(b"\r")
-        events: list[ServerEvent] = []
-        for piece in chunk.splitlines(keepends=True):
-            self._line.append(piece)
-            if piece.endswith((b"\n", b"\r")):
-                event = self._end_line(b"".join(self._line).rstrip(b"\r\n"))
-                self._line = []
-                if event is not None:
-                    events.append(event)
-        return events
+        if self._is_after_cr and chunk:
+            chunk = chunk.removeprefix(b"\n")  # the second half of a CRLF: the first ended the line
+            self._is_after_cr = False
+        if b"\r" in chunk:
+            self._is_after_cr = chunk.endswith(b"\r")
+            chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        *lines, rest = chunk.split(b"\n")
+        if lines and (self._line or self._is_first_line):
+            lines[0] = self._begun(lines[0])
+        if rest:
+            self._line.append(rest)
+        return self._read(lines)
 
     def close(self) -> list[ServerEvent]:
         """Return the last event where only its blank line is missing, as some servers leave it.
@@ -54,31 +52,41 @@ class EventDecoder:
         else it is dropped.
         """
         is_cut = bool(self._line)
-        if is_cut:
-            self._end_line(b"".join(self._line))
-            self._line = []
-        event = self._dispatch()
-        return [] if event is None or (is_cut and not _is_whole(event.data)) else [event]
+        events = self._read([self._begun(b""), b""] if is_cut else [b""])
+        return [event for event in events if not is_cut or _is_whole(event.data)]
 
-    def _end_line(self, raw: bytes) -> ServerEvent | None:
+    def _begun(self, end: bytes) -> bytes:
+        """Return the line that was begun, with its end."""
+        line = b"".join([*self._line, end])
+        self._line = []
         if self._is_first_line:
-            raw = raw.removeprefix(_BYTE_ORDER_MARK)
+            line = line.removeprefix(_BYTE_ORDER_MARK)
             self._is_first_line = False
-        if not raw:
-            return self._dispatch()
-        name, _, value = raw.decode("utf-8", "replace").partition(":")
+        return line
+
+    def _read(self, lines: list[bytes]) -> list[ServerEvent]:
+        events: list[ServerEvent] = []
+        data = self._data
+        for line in lines:
+            if line.startswith(b"data: "):
+                data.append(line[6:].decode("utf-8", "replace"))
+            elif line:
+                self._take(line.decode("utf-8", "replace"))
+            elif data:
+                events.append(ServerEvent(self._event, "\n".join(data)))
+                data.clear()
+                self._event = ""
+            else:
+                self._event = ""
+        return events
+
+    def _take(self, line: str) -> None:
+        name, _, value = line.partition(":")
         value = value.removeprefix(" ")
         if name == "data":
             self._data.append(value)
         elif name == "event":
             self._event = value
-        return None
-
-    def _dispatch(self) -> ServerEvent | None:
-        event = ServerEvent(event=self._event, data="\n".join(self._data)) if self._data else None
-        self._event = ""
-        self._data = []
-        return event
 
 
 def _is_whole(data: str) -> bool:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Generator
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
 from typing import Any, Final
 
 from extractkit.errors import (
     BadRequestError,
     ConnectError,
     DeadlineExceededError,
+    ProviderError,
     RequestTimeoutError,
 )
 from extractkit.messages import Delta
@@ -25,6 +27,15 @@ from extractkit.providers._watchdog import Watch
 __all__ = ["arun", "run"]
 
 _BROKEN: Final = (ConnectError, RequestTimeoutError, BadRequestError, DeadlineExceededError)
+
+_UNHEEDED: Final = (ProviderError, DeadlineExceededError, TimeoutError)
+"""What may go wrong with a body whose answer is over."""
+
+_GRACE_S: Final = 0.02
+"""How long the end of a body may take behind the last event of an answer.
+
+It mostly lies ready. A connection whose body was read to its end serves on; another one is closed.
+"""
 
 
 def run(client: Any, exchange: Exchange) -> Generator[Delta, None, None]:
@@ -42,62 +53,101 @@ def run(client: Any, exchange: Exchange) -> Generator[Delta, None, None]:
             try:
                 watch.over(response)
                 exchange.opened(response)
-                for chunk in response.iter_bytes():
-                    if text := exchange.take(chunk):
-                        yield Delta(text=text)
+                chunks = response.iter_bytes()
+                for chunk in chunks:
+                    yield from exchange.take(chunk)
+                    if exchange.is_over():
+                        _read_out(response, chunks, exchange)
+                        break
+                else:
+                    yield from exchange.end()
+                    exchange.is_over()
             finally:
                 response.close()
-            rest = exchange.end()
     except _BROKEN as error:
         answer = exchange.salvage(error)
-        rest = ""
     else:
         answer = exchange.answer()
     finally:
         watch.stop()
-    yield Delta(text=rest, response=answer)
+    yield exchange.last(answer)
 
 
-async def arun(client: Any, exchange: Exchange) -> AsyncGenerator[Delta, None]:
+async def arun(
+    open_client: Callable[[], Awaitable[Any]], exchange: Exchange
+) -> AsyncGenerator[Delta, None]:
     """Carry `exchange` out through an asynchronous client; the last Delta has the whole answer.
 
     Raises:
         ProviderError: If the provider could not be asked, or its reply is broken.
         DeadlineExceededError: If the time ended before any of the answer had come.
     """
+    client = await open_client()
     try:
         with exchange.translated():
-            async with _within(exchange):
+            async with _Within(exchange):
                 response = await client.post(**exchange.arguments(client))
             try:
                 exchange.opened(response)
                 chunks = response.aiter_bytes()
-                while True:
-                    async with _within(exchange):
+                while not exchange.is_over():
+                    async with _Within(exchange):
                         chunk: bytes | None = await anext(chunks, None)
+                    for delta in exchange.end() if chunk is None else exchange.take(chunk):
+                        yield delta
                     if chunk is None:
+                        exchange.is_over()
                         break
-                    if text := exchange.take(chunk):
-                        yield Delta(text=text)
+                else:
+                    await _aread_out(chunks, exchange)
             finally:
                 await response.aclose()
-            rest = exchange.end()
     except _BROKEN as error:
         answer = exchange.salvage(error)
-        rest = ""
     else:
         answer = exchange.answer()
-    yield Delta(text=rest, response=answer)
+    yield exchange.last(answer)
 
 
-@contextlib.asynccontextmanager
-async def _within(exchange: Exchange) -> AsyncGenerator[None, None]:
-    """Within the block, what is awaited ends with the time of its call."""
-    limit = asyncio.timeout(exchange.wait())
+def _read_out(response: Any, chunks: Iterator[bytes], exchange: Exchange) -> None:
+    """Read what is left of a body whose answer is over, if it comes at once."""
+    watch = Watch(time.monotonic() + _GRACE_S)
+    if not watch.over(response):
+        return
     try:
-        async with limit:
-            yield
-    except TimeoutError as error:
-        if limit.expired():
-            raise exchange.budget.expired() from error
-        raise
+        with contextlib.suppress(*_UNHEEDED), exchange.translated():
+            for _ in chunks:
+                pass
+    finally:
+        watch.stop()
+
+
+async def _aread_out(chunks: AsyncIterator[bytes], exchange: Exchange) -> None:
+    """Read as `_read_out` does, without blocking the event loop."""
+    with contextlib.suppress(*_UNHEEDED), exchange.translated():
+        async with asyncio.timeout(_GRACE_S):
+            async for _ in chunks:
+                pass
+
+
+class _Within:
+    """Within the block, what is awaited ends with the time of its call."""
+
+    __slots__ = ("_exchange", "_limit")
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+
+    async def __aenter__(self) -> None:
+        left = self._exchange.wait()
+        self._limit = None if left is None else asyncio.timeout(left)
+        if self._limit is not None:
+            await self._limit.__aenter__()
+
+    async def __aexit__(self, kind: Any, exc: BaseException | None, trace: Any) -> None:
+        if self._limit is None:
+            return
+        try:
+            await self._limit.__aexit__(kind, exc, trace)
+        except TimeoutError as error:
+            raise self._exchange.budget.expired() from error

@@ -80,11 +80,12 @@ class Watch:
         self._end = end
         self._number: int | None = None
 
-    def over(self, response: Any) -> None:
-        """Watch the connection of `response`, where it has one of its own."""
+    def over(self, response: Any) -> bool:
+        """Watch the connection of `response`; return whether it has one of its own to watch."""
         sock = _socket_of(response)
         if self._end is not None and sock is not None:
             self._number = _watchdog.add(sock, self._end)
+        return self._number is not None
 
     def stop(self) -> None:
         """Leave the connection alone."""

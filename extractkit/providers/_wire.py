@@ -8,16 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from extractkit.errors import MalformedResponseError
-from extractkit.messages import ModelRequest, ModelResponse
+from extractkit.messages import Delta, ModelRequest, ModelResponse, TokenLogprob
 from extractkit.paths import JsonObject
 
-__all__ = ["CUT", "HttpRequest", "ServerEvent", "StreamDecoder", "Wire", "decode_events"]
+__all__ = [
+    "CUT",
+    "NOTHING",
+    "HttpRequest",
+    "ServerEvent",
+    "StreamDecoder",
+    "Wire",
+    "decode_events",
+    "malformed",
+    "piece",
+]
 
 CUT: Final = "the stream ended without its last event"
 """stop_detail of an answer whose end did not arrive."""
+
+NOTHING: Final = Delta()
+"""What an event brings that adds nothing to the answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,19 +42,29 @@ class HttpRequest:
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerEvent:
+class ServerEvent(NamedTuple):
     """One server-sent event: its name, which may be empty, and its data lines joined."""
 
     event: str = ""
     data: str = ""
 
 
+_new = object.__new__
+_set_text, _set_tokens, _set_response = (
+    getattr(Delta, name).__set__ for name in ("text", "tokens", "response")
+)
+
+
 class StreamDecoder(Protocol):
     """Takes the events of one answer in order; pure, no I/O."""
 
-    def feed(self, event: ServerEvent) -> str:
-        """Return the characters that `event` adds to the answer.
+    @property
+    def is_over(self) -> bool:
+        """Whether the last event has come, so that nothing more is waited for."""
+        ...
+
+    def feed(self, event: ServerEvent) -> Delta:
+        """Return what `event` adds to the answer: NOTHING, or text, its tokens, or both.
 
         Raises:
             ProviderError: If the event says that the provider failed.
@@ -80,6 +103,17 @@ def decode_events(wire: Wire, events: Iterable[ServerEvent]) -> ModelResponse:
     for event in events:
         decoder.feed(event)
     return decoder.close()
+
+
+def piece(text: str, tokens: tuple[TokenLogprob, ...] = ()) -> Delta:
+    """Return what one event adds to the answer."""
+    if not (text or tokens):
+        return NOTHING
+    made = _new(Delta)  # there is one for each event, and calling the class takes twice as long
+    _set_text(made, text)
+    _set_tokens(made, tokens)
+    _set_response(made, None)
+    return made
 
 
 def malformed(message: str) -> MalformedResponseError:

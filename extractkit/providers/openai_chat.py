@@ -10,13 +10,22 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Final
 
-from extractkit.messages import ModelRequest, ModelResponse, StopReason, Usage
+from extractkit.errors import MalformedResponseError
+from extractkit.messages import (
+    Delta,
+    ModelRequest,
+    ModelResponse,
+    StopReason,
+    TokenLogprob,
+    Usage,
+)
 from extractkit.paths import JsonObject, JsonValue, is_array, is_object
 from extractkit.providers._chat_calls import CallAssembler
 from extractkit.providers._hosted import Hosted, Service
 from extractkit.providers._openai import (
     CUT,
     Halves,
+    all_tokens,
     entries,
     failure,
     is_withheld,
@@ -24,15 +33,23 @@ from extractkit.providers._openai import (
     objects,
     read_event,
     read_text,
-    read_tokens,
     read_usage,
     require_sampling,
+    spelling,
     spoken,
     withheld,
 )
 from extractkit.providers._sdk import OPENAI_SDK
+from extractkit.providers._spelling import Spelling
 from extractkit.providers._tools import chat_turns, put_tools
-from extractkit.providers._wire import HttpRequest, ServerEvent, Wire, malformed
+from extractkit.providers._wire import (
+    NOTHING,
+    HttpRequest,
+    ServerEvent,
+    Wire,
+    malformed,
+    piece,
+)
 
 __all__ = [
     "COMPATIBLE_WIRE",
@@ -178,10 +195,16 @@ class Decoder:
     def __init__(self) -> None:
         self._answer: _Answer | None = None
         self._indexes: list[int] = []  # of the choices, in the order in which they began
+        self._spelling = Spelling()
         self._is_done = False
 
-    def feed(self, event: ServerEvent) -> str:
-        """Return the characters that `event` adds to the answer.
+    @property
+    def is_over(self) -> bool:
+        """Whether the stream said that it is over."""
+        return self._is_done
+
+    def feed(self, event: ServerEvent) -> Delta:
+        """Return what `event` adds to the answer.
 
         Raises:
             ProviderError: If the event says that the provider failed.
@@ -189,7 +212,7 @@ class Decoder:
         """
         if event.data.strip() == "[DONE]":
             self._is_done = True
-            return ""
+            return NOTHING
         chunk = read_event(event)
         answer = self._answer = self._answer or _Answer(chunk)
         answer.name(chunk)
@@ -202,24 +225,32 @@ class Decoder:
         for holder in (groq, chunk):
             if is_object(holder) and is_object(holder.get("usage")):
                 answer.usage = read_usage(holder["usage"])
-        return "".join(self._choose(choice) for choice in objects(chunk.get("choices")))
+        choices = objects(chunk.get("choices"))
+        if len(choices) == 1:
+            return self._choose(choices[0])
+        found = [self._choose(choice) for choice in choices]
+        tokens = tuple(token for each in found for token in each.tokens)
+        return piece("".join(each.text for each in found), tokens)
 
-    def _choose(self, choice: JsonObject) -> str:
+    def _choose(self, choice: JsonObject) -> Delta:
         index: JsonValue = choice.get("index")
         index = index if isinstance(index, int) else 0
         if index not in self._indexes:
             self._indexes.append(index)
         answer = self._answer
         if answer is None or index != self._indexes[0]:
-            return ""
+            return NOTHING
         answer.choices = len(self._indexes)
         answer.end(choice)
-        answer.add_logprobs(choice)
+        tokens = answer.add_logprobs(choice)
         delta: JsonValue = choice.get("delta")
-        if not is_object(delta):
-            return ""
-        answer.calls.feed(delta)
-        return answer.add(delta)
+        text = ""
+        if is_object(delta):
+            answer.calls.feed(delta)
+            text = answer.add(delta)
+        if not answer.has_tokens:
+            return piece(text)
+        return piece(text, self._spelling.feed(tokens, text))
 
     def close(self) -> ModelResponse:
         """Return the whole answer; what ended without its last event is cut off, not whole.
@@ -253,7 +284,8 @@ class _Answer:
         self._text: list[str] = []
         self._halves = Halves()
         self._refusal: list[str] = []
-        self._logprobs: list[JsonValue] = []
+        self._tokens: list[TokenLogprob] = []
+        self._odd_tokens = ""
         self.name(body)
 
     def name(self, body: JsonObject) -> None:
@@ -293,12 +325,24 @@ class _Answer:
         self._refusal.append(read_text(message.get("refusal")))
         return text
 
-    def add_logprobs(self, choice: JsonObject) -> None:
-        """Take the tokens of the answer; those of a refusal belong to no answer."""
+    @property
+    def has_tokens(self) -> bool:
+        """Whether any token came."""
+        return bool(self._tokens)
+
+    def add_logprobs(self, choice: JsonObject) -> tuple[TokenLogprob, ...]:
+        """Take the tokens of the answer, and return them; those of a refusal belong to none."""
         logprobs: JsonValue = choice.get("logprobs")
         content: JsonValue = logprobs.get("content") if is_object(logprobs) else None
-        if content:
-            self._logprobs.extend(entries(content))
+        if not content or self._odd_tokens:
+            return ()
+        try:
+            tokens = all_tokens(entries(content))
+        except MalformedResponseError as error:  # the answer stands without them
+            self._odd_tokens = error.message
+            return ()
+        self._tokens.extend(tokens)
+        return tokens
 
     def _text_of(self, content: JsonValue) -> str:
         """Return the text of a content: a string, or parts of which only texts are the answer."""
@@ -326,7 +370,8 @@ class _Answer:
         stop, detail = self._stop(refusal is not None, bool(calls), is_cut)
         if stop is StopReason.REFUSAL and refusal is None:
             refusal = spoken(text)  # some servers put the words where the answer stands
-        tokens, why = read_tokens(self._logprobs, text)
+        tokens, why = spelling(() if self._odd_tokens else tuple(self._tokens), text)
+        why = self._odd_tokens or why
         if why:
             self.details["tokens_left_out"] = why
         if self.choices > 1:

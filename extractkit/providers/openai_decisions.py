@@ -249,6 +249,7 @@ class OpenAIDecisions(Hosted):
         endpoint="/decisions",
         sdk=OPENAI_SDK,
         wire=wire_for(ModelRequest(messages=())),
+        streams=False,
     )
 
     def __init__(

@@ -10,13 +10,21 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Final
 
-from extractkit.errors import ProviderError
-from extractkit.messages import ModelRequest, ModelResponse, RawToolCall, StopReason
+from extractkit.errors import MalformedResponseError, ProviderError
+from extractkit.messages import (
+    Delta,
+    ModelRequest,
+    ModelResponse,
+    RawToolCall,
+    StopReason,
+    TokenLogprob,
+)
 from extractkit.paths import JsonObject, JsonValue, is_object
 from extractkit.providers._hosted import Hosted, Service
 from extractkit.providers._openai import (
     CUT,
     Halves,
+    all_tokens,
     entries,
     failure,
     is_withheld,
@@ -32,8 +40,16 @@ from extractkit.providers._openai import (
     withheld,
 )
 from extractkit.providers._sdk import OPENAI_SDK
+from extractkit.providers._spelling import Spelling
 from extractkit.providers._tools import put_tools, response_items
-from extractkit.providers._wire import HttpRequest, ServerEvent, Wire, malformed
+from extractkit.providers._wire import (
+    NOTHING,
+    HttpRequest,
+    ServerEvent,
+    Wire,
+    malformed,
+    piece,
+)
 
 __all__ = ["WIRE", "Decoder", "OpenAIResponses", "decode", "encode"]
 
@@ -225,15 +241,20 @@ class Decoder:
         self._places: dict[str, int] = {}
         self._has_end = False
 
-    def feed(self, event: ServerEvent) -> str:
-        """Return the characters that `event` adds to the answer.
+    @property
+    def is_over(self) -> bool:
+        """Whether the last event has come."""
+        return self._has_end
+
+    def feed(self, event: ServerEvent) -> Delta:
+        """Return what `event` adds to the answer.
 
         Raises:
             ProviderError: If the event says that the provider failed.
             MalformedResponseError: If it is not what the API promises.
         """
         if event.data.strip() == "[DONE]":
-            return ""
+            return NOTHING
         payload = read_event(event)
         kind = read_text(payload.get("type")) or event.event
         found: JsonValue = payload.get("error")
@@ -245,18 +266,18 @@ class Decoder:
             self._has_end = kind in _TERMINAL
             if self._has_end and not is_withheld(response.get("error")):
                 _require_end({"output": [], **response})
-            return ""
+            return NOTHING
         return self._feed_item(kind, payload)
 
-    def _feed_item(self, kind: str, payload: JsonObject) -> str:
+    def _feed_item(self, kind: str, payload: JsonObject) -> Delta:
         found: JsonValue = payload.get("item")
         index = self._place(payload, found)
         if index is None:
-            return ""  # about the whole answer, such as "response.queued"
+            return NOTHING  # about the whole answer, such as "response.queued"
         item = self._items.setdefault(index, _Item())
         if is_object(found):
             item.set(found, is_done=kind == "response.output_item.done")
-            return ""
+            return NOTHING
         return item.feed(kind, payload)
 
     def _place(self, payload: JsonObject, item: JsonValue) -> int | None:
@@ -319,7 +340,7 @@ class _Item:
         self._item = item
         self._is_done = is_done
 
-    def feed(self, kind: str, payload: JsonObject) -> str:
+    def feed(self, kind: str, payload: JsonObject) -> Delta:
         """Take one event about this item; return what it adds to the answer."""
         delta = read_text(payload.get("delta"))
         if kind in _PART_OF:
@@ -327,14 +348,12 @@ class _Item:
             part = self._parts.setdefault(
                 index if isinstance(index, int) else 0, _Part(_PART_OF[kind])
             )
-            delta = part.halves.feed(delta)
-            part.pieces.append(delta)
-            part.logprobs.extend(entries(payload.get("logprobs")))
+            found = part.add(delta, entries(payload.get("logprobs")))
             is_answer = kind == _TEXT and self._item.get("phase") != "commentary"
-            return delta if is_answer else ""
+            return found if is_answer else NOTHING
         if kind in _ARGUMENTS:
             self._arguments.append(delta)
-        return ""
+        return NOTHING
 
     def read(self) -> JsonObject:
         """Return the item, put together from its pieces where it did not come whole."""
@@ -357,11 +376,28 @@ class _Part:
         self.pieces: list[str] = []
         self.halves = Halves()
         self.logprobs: list[JsonValue] = []
+        self.spelling = Spelling()
+
+    def add(self, delta: str, logprobs: list[JsonValue]) -> Delta:
+        """Take a piece with its tokens; return both as far as they go together."""
+        text = self.halves.feed(delta)
+        self.pieces.append(text)
+        if not logprobs and not self.logprobs:
+            return piece(text)
+        self.logprobs.extend(logprobs)
+        return piece(text, self.spelling.feed(_tokens(logprobs), text))
 
     def read(self) -> JsonObject:
         key = "refusal" if self.kind == "refusal" else "text"
         self.pieces.append(self.halves.close())
         return {"type": self.kind, key: "".join(self.pieces), "logprobs": self.logprobs}
+
+
+def _tokens(logprobs: list[JsonValue]) -> tuple[TokenLogprob, ...]:
+    try:
+        return all_tokens(logprobs)
+    except MalformedResponseError:  # said of the whole answer, which stands without them
+        return ()
 
 
 _TEXT: Final = "response.output_text.delta"

@@ -207,8 +207,8 @@ def _decodings(wire: Wire, case: Case) -> list[tuple[str, ModelResponse | Provid
 def _streamed(wire: Wire, chunks: list[bytes]) -> ModelResponse:
     """Return the answer of a stream, whose pieces of text must be its text."""
     events, decoder = EventDecoder(), wire.decoder()
-    given = [decoder.feed(event) for chunk in chunks for event in events.feed(chunk)]
-    given += [decoder.feed(event) for event in events.close()]
+    given = [decoder.feed(event).text for chunk in chunks for event in events.feed(chunk)]
+    given += [decoder.feed(event).text for event in events.close()]
     response = decoder.close()
     if "".join(given) != response.text:
         sys.exit(f"the pieces {''.join(given)!r} are not the text {response.text!r}")

@@ -76,7 +76,7 @@ def _events(data: list[Any]) -> list[ServerEvent]:
 
 def _read(events: list[ServerEvent], wire: Wire = anthropic.WIRE) -> tuple[str, ModelResponse]:
     decoder = wire.decoder()
-    fed = "".join(decoder.feed(event) for event in events)
+    fed = "".join(decoder.feed(event).text for event in events)
     return fed, decoder.close()
 
 
@@ -101,7 +101,9 @@ class TestAWholeStream:
 
     def test_gives_each_piece_as_it_comes(self) -> None:
         decoder = anthropic.WIRE.decoder()
-        pieces = [decoder.feed(event) for event in _events([START, *_texts("a", "", "b"), STOP])]
+        pieces = [
+            decoder.feed(event).text for event in _events([START, *_texts("a", "", "b"), STOP])
+        ]
         assert pieces == ["", "", "a", "", "b", "", ""]
 
     def test_may_begin_a_block_with_text(self) -> None:
@@ -589,11 +591,11 @@ def test_a_recorded_stream_is_read_whole(events: list[ServerEvent], tags: list[s
 def test_a_recorded_stream_that_is_cut_anywhere_is_no_clean_answer(
     events: list[ServerEvent], tags: list[str]
 ) -> None:
-    whole = "".join(map(anthropic.WIRE.decoder().feed, events))
+    whole = _read(events)[0]
     decoder = anthropic.WIRE.decoder()
     so_far = ""
     for event in events[:-1]:
-        so_far += decoder.feed(event)
+        so_far += decoder.feed(event).text
         response = decoder.close()
         assert response.stop in (StopReason.LENGTH, StopReason.REFUSAL)
         assert response.text == so_far == whole[: len(so_far)]

@@ -642,7 +642,7 @@ def test_a_stream_gives_its_text_piece_by_piece_and_then_the_whole() -> None:
         {"id": "c1", "model": "gpt-x-2026", "choices": [], "usage": usage},
         "[DONE]",
     ]
-    given = [decoder.feed(_event(payload)) for payload in payloads]
+    given = [decoder.feed(_event(payload)).text for payload in payloads]
     assert given == ["", "", '{"a"', "", ': "x"}', "", "", ""]
     assert decoder.close() == ModelResponse(
         text='{"a": "x"}',
@@ -734,7 +734,7 @@ def test_a_reply_with_an_empty_list_of_choices_is_said_to_have_none() -> None:
 def test_a_character_can_be_split_between_events() -> None:
     decoder = Decoder()
     halves = ['{"a": "\ud83d', "\ude00", 'é"}', "\ud83d"]
-    given = [decoder.feed(_event(_chunk({"content": half}))) for half in halves]
+    given = [decoder.feed(_event(_chunk({"content": half}))).text for half in halves]
     assert given == ['{"a": "', "😀", 'é"}', ""]
     decoder.feed(_event(_chunk(finish="stop")))
     assert decoder.close().text == '{"a": "😀é"}\N{REPLACEMENT CHARACTER}'

@@ -27,7 +27,7 @@ from extractkit.messages import (
     Usage,
 )
 from extractkit.parsing import parse_json
-from extractkit.providers._wire import ServerEvent, decode_events
+from extractkit.providers._wire import NOTHING, ServerEvent, decode_events
 from extractkit.providers.openai_responses import WIRE, Decoder, decode, encode
 from tests.providers.recorded import recorded_format
 
@@ -416,7 +416,7 @@ def test_a_stream_gives_its_text_piece_by_piece_and_then_the_whole() -> None:
         },
         "[DONE]",
     ]
-    given = [decoder.feed(_event(payload)) for payload in payloads]
+    given = [decoder.feed(_event(payload)).text for payload in payloads]
     assert given == ["", "", "", "", "", "", '{"a"', ':"x"}', "", "", ""]
     assert decoder.close() == ModelResponse(
         text='{"a":"x"}',
@@ -466,7 +466,7 @@ def test_events_that_name_their_item_by_its_id_alone_are_read(has_end: bool) -> 
         {"type": "response.output_text.delta", "item_id": "m1", "delta": "4"},
         *([_end()] if has_end else []),
     ]
-    given = [decoder.feed(_event(payload)) for payload in payloads]
+    given = [decoder.feed(_event(payload)).text for payload in payloads]
     assert "".join(given) == "I see.4"
     response = decoder.close()
     assert (response.text, response.details["preamble"]) == ("4", ["I see."])
@@ -522,7 +522,9 @@ def test_a_character_can_be_split_between_events() -> None:
 
 
 def test_an_event_about_the_whole_answer_adds_nothing() -> None:
-    assert Decoder().feed(_event({"type": "response.something.new", "sequence_number": 1})) == ""
+    assert (
+        Decoder().feed(_event({"type": "response.something.new", "sequence_number": 1})) is NOTHING
+    )
 
 
 def test_an_empty_stream_is_cut() -> None:

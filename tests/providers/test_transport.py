@@ -90,9 +90,13 @@ def _ask(
 
 def _stream(provider: Any, driver: Driver, timeout_s: float | None = 10) -> list[Delta]:
     async def collect() -> list[Delta]:
-        return [delta async for delta in provider.astream(ASKED, timeout_s)]
+        return [delta async for delta in provider.astream(ASKED, timeout_s=timeout_s)]
 
-    return list(provider.stream(ASKED, timeout_s)) if driver == "sync" else asyncio.run(collect())
+    return (
+        list(provider.stream(ASKED, timeout_s=timeout_s))
+        if driver == "sync"
+        else asyncio.run(collect())
+    )
 
 
 def _plain(**changes: Any) -> Reply:
