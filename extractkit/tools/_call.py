@@ -6,7 +6,7 @@ of an extraction: nothing is executed by making one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,14 +32,15 @@ from extractkit.results import (
 if TYPE_CHECKING:
     from extractkit.tools._tool import Tool
 
-__all__ = ["ENDING_WORDS", "ToolCall"]
+__all__ = ["ENDING_WORDS", "ERRORS", "ToolCall", "errors_in"]
 
-_ERRORS: Final[Mapping[Status, type[ExtractionError]]] = {
+ERRORS: Final[Mapping[Status, type[ExtractionError]]] = {
     Status.REFUSED: RefusedError,
     Status.TRUNCATED: TruncatedError,
     Status.FILTERED: FilteredError,
     Status.INVALID: InvalidError,
 }
+"""What is raised where a call is to be unwrapped and cannot be."""
 ENDING_WORDS: Final[Mapping[Status, str]] = {
     Status.REFUSED: "the model declined",
     Status.TRUNCATED: "the answer was cut off",
@@ -116,14 +117,18 @@ class ToolCall:
         """
         if self.status is Status.OK:
             return self.value
-        raise _ERRORS[self.status](self._why(), result=self)
+        raise ERRORS[self.status](self._why(), result=self)
 
     def _why(self) -> str:
-        errors = [finding for finding in self.findings if finding.severity == "error"]
-        shown = "; ".join(f"{item.path or '(root)'}: {item.message}" for item in errors[:5])
-        more = f" (and {len(errors) - 5} more)" if len(errors) > 5 else ""
         ended = ENDING_WORDS.get(self.status, "it cannot be taken")
         return (
             f"the call of {self.name!r}: {ended}; it reached {self.validity.name} of "
-            f"{self.require.name}: {shown or 'no finding'}{more}"
+            f"{self.require.name}: {errors_in(self.findings) or 'no finding'}"
         )
+
+
+def errors_in(findings: Sequence[Finding]) -> str:
+    """Return the errors among findings as a line, at most five."""
+    errors = [finding for finding in findings if finding.severity == "error"]
+    shown = "; ".join(f"{item.path or '(root)'}: {item.message}" for item in errors[:5])
+    return f"{shown} (and {len(errors) - 5} more)" if len(errors) > 5 else shown

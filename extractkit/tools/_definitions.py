@@ -15,10 +15,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, get_args
 
-from extractkit.errors import UnsupportedError, UsageError
+from extractkit.errors import SchemaError, UnsupportedError, UsageError
 from extractkit.paths import JsonObject
 from extractkit.schema import CompiledSchema, compile_request
 from extractkit.tools._shapes import as_object
@@ -26,7 +27,14 @@ from extractkit.tools._shapes import as_object
 if TYPE_CHECKING:
     from extractkit.tools._tool import Tool
 
-__all__ = ["ToolApi", "compiled_tools", "definitions", "name_on_wire"]
+__all__ = [
+    "ToolApi",
+    "compiled_tools",
+    "definitions",
+    "name_on_wire",
+    "require_tools",
+    "strict_names",
+]
 
 ToolApi: TypeAlias = Literal["openai", "openai-chat", "anthropic", "compatible", "mcp"]
 """Whose form a definition has."""
@@ -45,7 +53,7 @@ _MCP_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
 
 def definitions(
-    tools: Sequence[Tool[..., Any]], api: ToolApi, *, strict: bool = True
+    tools: Sequence[Tool[..., Any]], api: ToolApi, *, strict: bool | AbstractSet[str] = True
 ) -> list[JsonObject]:
     """Return the definitions of all tools of one request, in order.
 
@@ -54,8 +62,9 @@ def definitions(
     Args:
         tools: The tools.
         api: Whose form they are to have.
-        strict: Whether the API is to hold arguments to the schema. False writes plain JSON Schema,
-            for models without strict tools; say the same to `parse_tool_calls`.
+        strict: Whether the API is to hold arguments to the schema; or the names of the tools of
+            which it is. False writes plain JSON Schema, for models without strict tools; say the
+            same to `parse_tool_calls`.
 
     Raises:
         UsageError: If one is no tool, or two have one name in a request.
@@ -64,30 +73,70 @@ def definitions(
     """
     compiled = compiled_tools(tools, api, strict=strict)
     return [
-        _definition(tool, each, api, strict=strict)
+        _definition(tool, each, api, strict=_is_strict(tool, strict))
         for tool, each in zip(tools, compiled, strict=True)
     ]
 
 
 def compiled_tools(
-    tools: Sequence[Tool[..., Any]], api: ToolApi, *, strict: bool = True
+    tools: Sequence[Tool[..., Any]],
+    api: ToolApi | None,
+    *,
+    strict: bool | AbstractSet[str] = True,
 ) -> tuple[CompiledSchema, ...]:
     """Return what the arguments of the tools of one request are compiled to, in order.
+
+    Without an API that is their own shape, under their own names.
 
     Raises:
         UsageError: If one is no tool, or two have one name in a request.
         SchemaError: If arguments cannot be expressed for this API, or all are too much together.
         UnsupportedError: If there is no such API.
     """
-    _require_api(api)
-    _require_tools(tools)
+    if api is not None:
+        _require_api(api)
+    require_tools(tools)
     _require_names(tools, api)
-    return _compiled(tuple(tools), _DIALECTS[api] if strict else _PLAIN)
+    form = _PLAIN if api is None else _DIALECTS[api]
+    dialects = [form if _is_strict(tool, strict) else _PLAIN for tool in tools]
+    return _compiled(tuple(tools), tuple(dialects))
 
 
 @lru_cache(maxsize=32)
-def _compiled(tools: tuple[Tool[..., Any], ...], dialect: str) -> tuple[CompiledSchema, ...]:
-    return compile_request([(tool.target, dialect) for tool in tools])
+def _compiled(
+    tools: tuple[Tool[..., Any], ...], dialects: tuple[str, ...]
+) -> tuple[CompiledSchema, ...]:
+    targets = [tool.target for tool in tools]
+    return compile_request(list(zip(targets, dialects, strict=True)))
+
+
+def _is_strict(tool: Tool[..., Any], strict: bool | AbstractSet[str]) -> bool:
+    return strict if isinstance(strict, bool) else tool.name in strict
+
+
+@lru_cache(maxsize=32)
+def strict_names(tools: tuple[Tool[..., Any], ...], api: ToolApi) -> frozenset[str]:
+    """Return the names of the tools of one request of which an API can hold arguments to a schema.
+
+    None, where those that it could hold by themselves are too much together.
+
+    Raises:
+        UsageError: If two have one name in a request.
+    """
+    names = frozenset(tool.name for tool in tools if _is_alone_strict(tool, api))
+    try:
+        compiled_tools(tools, api, strict=names)
+    except SchemaError:
+        return frozenset()
+    return names
+
+
+def _is_alone_strict(tool: Tool[..., Any], api: ToolApi) -> bool:
+    try:
+        compiled_tools((tool,), api)
+    except SchemaError:
+        return False
+    return True
 
 
 def _require_api(api: object) -> None:
@@ -101,7 +150,12 @@ def _require_api(api: object) -> None:
         raise UnsupportedError(f"tools are not written for {api!r:.80}; expected one of {known}")
 
 
-def _require_tools(tools: object) -> None:
+def require_tools(tools: object) -> None:
+    """Return if it is a list of tools.
+
+    Raises:
+        UsageError: If not.
+    """
     from extractkit.tools._tool import Tool
 
     if not isinstance(tools, list | tuple):
@@ -111,7 +165,7 @@ def _require_tools(tools: object) -> None:
             raise UsageError(f"{each!r:.80} is no tool; make one of it: tool(...)")
 
 
-def _require_names(tools: Sequence[Tool[..., Any]], api: ToolApi) -> None:
+def _require_names(tools: Sequence[Tool[..., Any]], api: ToolApi | None) -> None:
     seen: dict[str, str] = {}
     for tool in tools:
         name = name_on_wire(tool.name, api)
@@ -123,13 +177,13 @@ def _require_names(tools: Sequence[Tool[..., Any]], api: ToolApi) -> None:
         seen[name] = tool.name
 
 
-def name_on_wire(name: str, api: ToolApi) -> str:
-    """Return the name of a tool as the API takes it.
+def name_on_wire(name: str, api: ToolApi | None) -> str:
+    """Return the name of a tool as the API takes it; its own where there is none.
 
     Letters that it does not take become "_"; a name that is too long is cut, and ends in a digest
     of the whole. What the model answers is read under either name.
     """
-    if (_MCP_NAME if api == "mcp" else _NAME).fullmatch(name):
+    if api is None or (_MCP_NAME if api == "mcp" else _NAME).fullmatch(name):
         return name
     plain = re.sub(r"[^A-Za-z0-9_-]", "_", name)
     if len(plain) <= _LONGEST:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +19,7 @@ from extractkit import checks, confidence
 from extractkit.errors import UsageError
 from extractkit.messages import ModelResponse, RawToolCall, StopReason, TokenLogprob
 from extractkit.parsing import ParsedDocument, parse_json, parse_prefix
-from extractkit.paths import JsonValue, is_object
+from extractkit.paths import JsonValue, Pointer, is_object
 from extractkit.results import Finding, Grounding, LevelCount, PartialResult, Status, Validity
 from extractkit.schema import CompiledSchema, Fault
 from extractkit.tools._call import ENDING_WORDS, ToolCall
@@ -27,7 +28,7 @@ from extractkit.tools._definitions import ToolApi, compiled_tools, name_on_wire
 if TYPE_CHECKING:
     from extractkit.tools._tool import Tool
 
-__all__ = ["read_calls"]
+__all__ = ["NO_SUCH_ARGUMENT", "dropped_by", "read_calls"]
 
 _ENDINGS: Final = {
     StopReason.LENGTH: Status.TRUNCATED,
@@ -47,8 +48,9 @@ class _Asked:
 
     tools: Sequence[Tool[..., Any]]
     all_compiled: Sequence[CompiledSchema]
-    api: ToolApi
+    api: ToolApi | None
     text: str | None
+    grounding: Grounding
     require: Validity
     repair: bool
 
@@ -68,9 +70,10 @@ def read_calls(
     response: ModelResponse,
     tools: Sequence[Tool[..., Any]],
     *,
-    api: ToolApi,
-    strict: bool = True,
+    api: ToolApi | None,
+    strict: bool | AbstractSet[str] = True,
     text: str | None = None,
+    grounding: Grounding | None = None,
     require: Validity = Validity.CONSISTENT,
     repair: bool = True,
     notes: Sequence[Finding] = (),
@@ -80,9 +83,11 @@ def read_calls(
     Args:
         response: What the model answered.
         tools: The tools that were given to it.
-        api: Whose form their definitions had.
-        strict: Whether the definitions were strict.
+        api: Whose form their definitions had; None: arguments have the tools' own shape, and tools
+            their own names.
+        strict: Whether the definitions were strict, or the names of those tools whose were.
         text: The text that values are looked for in; None looks for none.
+        grounding: How they are looked for.
         require: The level that a call must reach.
         repair: Take arguments out of a wrapper, or decode what was encoded twice, with a finding.
         notes: What there is to say of all calls.
@@ -103,6 +108,7 @@ def read_calls(
         all_compiled=compiled_tools(tools, api, strict=strict),
         api=api,
         text=text,
+        grounding=Grounding() if grounding is None else grounding,
         require=require,
         repair=repair,
     )
@@ -271,9 +277,12 @@ def _judged(
         compiled,
         document,
         text=asked.text or "",
-        grounding=Grounding(locate=asked.text is not None),
+        grounding=_NOWHERE if asked.text is None else asked.grounding,
         repair=asked.repair,
-        faults=[*map(_unliftable, faults), *_extra(compiled, document)],
+        faults=[
+            *map(_unliftable, faults),
+            *[_extra(pointer) for pointer in dropped_by(compiled, document)],
+        ],
     )
     is_ok = outcome.built and outcome.validity >= asked.require
     judged = replace(
@@ -298,20 +307,21 @@ def _unliftable(fault: Fault) -> Finding:
     )
 
 
-def _extra(compiled: CompiledSchema, document: JsonValue) -> list[Finding]:
-    """Return an error for each argument that a model would drop without a word."""
+def _extra(pointer: Pointer) -> Finding:
+    return Finding(
+        level=Validity.SCHEMA, path=pointer, message=NO_SUCH_ARGUMENT, code="extra_argument"
+    )
+
+
+NO_SUCH_ARGUMENT: Final = "the tool has no such argument, and would be called without it"
+_NOWHERE: Final = Grounding(locate=False)
+
+
+def dropped_by(compiled: CompiledSchema, document: JsonValue) -> tuple[Pointer, ...]:
+    """Return the places of arguments that a tool's model would drop without a word."""
     config: dict[str, Any] = getattr(compiled.target, "model_config", {})
-    if "extra" in config:  # what the user says of other keys counts
-        return []
-    return [
-        Finding(
-            level=Validity.SCHEMA,
-            path=pointer,
-            message="the tool has no such argument, and would be called without it",
-            code="extra_argument",
-        )
-        for pointer in compiled.dropped(document)
-    ]
+    # What the user says of other keys counts.
+    return () if "extra" in config else compiled.dropped(document)
 
 
 def _tokens_of(text: str, tokens: Sequence[TokenLogprob]) -> tuple[TokenLogprob, ...]:

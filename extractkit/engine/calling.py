@@ -1,0 +1,212 @@
+"""One question whose answer is calls of tools, to a model that takes tools as such.
+
+The calls of an answer are put together as the document that lists them, as a model without tools
+of its own would have written it, and that is judged like any other.
+
+Neighbours: `run` is the order of things, `api` knows the tools and reads their calls. Nothing is
+executed here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import pydantic_core
+
+from extractkit import checks, prompts
+from extractkit.engine.asking import Flowing
+from extractkit.engine.choosing import for_answers, require_choosing
+from extractkit.engine.judge import Judged, attempt_of, checked, judge
+from extractkit.engine.question import require_text
+from extractkit.engine.run import Run
+from extractkit.engine.setup import Setup, sampling_for
+from extractkit.engine.steps import Answer
+from extractkit.errors import ProviderError
+from extractkit.messages import ModelRequest, ModelResponse, StopReason, ToolOffer
+from extractkit.paths import JsonValue
+from extractkit.results import Attempt, ExtractionResult, Finding, Plan, Status, Validity
+from extractkit.schema import compile_schema
+
+__all__ = ["Calling", "Offered", "Read"]
+
+_WHOLE: Final = frozenset({StopReason.STOP, StopReason.TOOL_USE})
+_PARALLEL: Final = "parallel_tool_calls"
+
+Read: TypeAlias = tuple[JsonValue, tuple[Finding, ...]]
+"""The document that lists the calls of an answer, and what is said of them, by places in it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offered:
+    """Tools as they are offered to a model.
+
+    Attributes:
+        offer: The tools, in the form of the provider's API.
+        plan: How they are put, and why so.
+        fingerprint: Digest of the definitions.
+        read: What the calls of an answer say.
+    """
+
+    offer: ToolOffer
+    plan: Plan
+    fingerprint: str
+    read: Callable[[ModelResponse], Read]
+
+
+class Calling(Run[Any]):
+    """Asks for calls of tools; the target of the question is the answer that lists them.
+
+    Args:
+        offered: The tools.
+        options: The arguments of every run.
+    """
+
+    def __init__(self, offered: Offered, **options: Any) -> None:
+        super().__init__(**options)
+        self._offered = offered
+
+    def flow(self) -> Flowing[ExtractionResult[Any]]:
+        """Yield the steps; return the result, whose document lists the calls.
+
+        Raises:
+            UsageError: If the question cannot be put as written; before any call.
+            DeadlineExceededError: If the time ended before the first answer.
+            ProviderError: If a call failed, or the provider does not take the tools.
+        """
+        result = yield from super().flow()
+        sent = dataclasses.replace(
+            result.provenance,
+            dialect=self._offered.plan.dialect,
+            fingerprint=self._offered.fingerprint,
+        )
+        return dataclasses.replace(result, provenance=sent)
+
+    def _put(self) -> Setup[Any]:
+        question = self._question
+        require_text(question.text)
+        require_choosing(question, self._capabilities)
+        compiled = compile_schema(question.target)
+        checks.require_fit(question.checks, compiled)
+        messages = prompts.calling(
+            question.text,
+            instructions=question.instructions,
+            required=self._offered.offer.required,
+        )
+        request = ModelRequest(
+            messages=messages,
+            stable_messages=len(messages) - 1,
+            sampling=sampling_for(for_answers(question.sampling), self._capabilities, 1),
+            top_logprobs=None,  # the hosted APIs give none for calls
+            tools=self._offered.offer,
+        )
+        return Setup(
+            question=question,
+            plan=self._offered.plan,
+            compiled=compiled,
+            bounded=None,
+            request=request,
+        )
+
+    def _worth(self, answer: Answer) -> Judged[Any]:
+        response = answer.response
+        if response.refusal or response.stop not in _WHOLE:
+            return _unfinished(judge(self._setup, answer), answer)
+        document, said = self._offered.read(response)
+        outcome = checked(self._setup, document)
+        wrong = {finding.path for finding in said if finding.severity == "error"}
+        findings = (*said, *[item for item in outcome.findings if _is_new(item, said, wrong)])
+        validity = min([outcome.validity, *map(_below, said)])
+        reached = outcome.built and validity >= self._question.require
+        return Judged(
+            response=response,
+            status=Status.OK if reached else Status.INVALID,
+            attempt=_attempt(answer, validity, findings),
+            value=outcome.value if reached else None,
+            document=outcome.document,
+            levels=outcome.levels,
+            evidence=outcome.evidence,
+            leaves=outcome.leaves,
+            request=answer.request,
+        )
+
+    def _with_findings(self, last: Judged[Any]) -> ModelRequest | None:
+        if last.response.stop not in _WHOLE or last.attempt.text in self._told:
+            return None
+        self._told.add(last.attempt.text)
+        request = self._setup.request
+        count = len(last.response.tool_calls)
+        wrong = [_errors_under(f"/calls/{place}", last.findings) for place in range(count)]
+        told = [finding for _, each in wrong for finding in each]
+        whole = [item for item in last.findings if item.severity == "error" and item not in told]
+        messages = prompts.calling_again(
+            request,
+            last.response,
+            whole,
+            [[_within(at, finding) for finding in each] for at, each in wrong],
+        )
+        return dataclasses.replace(request, messages=messages)
+
+    def _without_refused(self, request: ModelRequest, error: ProviderError) -> ModelRequest:
+        offer = request.tools
+        if error.parameter != _PARALLEL or offer is None or offer.parallel:
+            return super()._without_refused(request, error)
+        self._note(
+            f"{_PARALLEL} was left out, because the provider refuses it: {error.message}; how many "
+            "calls there are is looked at afterwards",
+            "downgrade",
+        )
+        return self._drop(_PARALLEL, request, _with_parallel)
+
+    def _weaker(self, request: ModelRequest, name: str, error: ProviderError) -> ModelRequest:
+        raise error  # who knows the tools asks in another way
+
+
+def _with_parallel(request: ModelRequest) -> ModelRequest:
+    if request.tools is None:
+        return request
+    return dataclasses.replace(request, tools=dataclasses.replace(request.tools, parallel=True))
+
+
+def _unfinished(judged: Judged[Any], answer: Answer) -> Judged[Any]:
+    """Return what an answer is worth that did not end cleanly: no text was to be read in it."""
+    attempt = _attempt(answer, Validity.NONE, judged.findings[:1])
+    return dataclasses.replace(judged, attempt=attempt, levels={}, partial=None)
+
+
+def _attempt(answer: Answer, validity: Validity, findings: Sequence[Finding]) -> Attempt:
+    """Return the attempt; its text is that of the answer and of its calls."""
+    calls = [
+        pydantic_core.to_json({"name": call.name, "arguments": call.arguments}).decode()
+        for call in answer.response.tool_calls
+    ]
+    text = "\n".join([*filter(None, [answer.response.text]), *calls])
+    return dataclasses.replace(attempt_of(answer, validity, findings), text=text)
+
+
+def _is_new(finding: Finding, said: Sequence[Finding], wrong: set[str]) -> bool:
+    """Whether a finding on the whole tells more than what was said of its calls."""
+    if finding in said:
+        return False
+    place = "/".join(finding.path.split("/", 3)[:3])
+    is_of_wrong_call = any(path == place or path.startswith(f"{place}/") for path in wrong)
+    return finding.severity != "error" or place.count("/") < 2 or not is_of_wrong_call
+
+
+def _below(finding: Finding) -> Validity:
+    """Return the highest level that an answer of which this is said can reach."""
+    return Validity(finding.level - 1) if finding.severity == "error" else Validity.CORRECT
+
+
+def _errors_under(at: str, findings: Sequence[Finding]) -> tuple[str, list[Finding]]:
+    return at, [
+        finding
+        for finding in findings
+        if finding.severity == "error" and (finding.path == at or finding.path.startswith(f"{at}/"))
+    ]
+
+
+def _within(at: str, finding: Finding) -> Finding:
+    return dataclasses.replace(finding, path=finding.path.removeprefix(at))
