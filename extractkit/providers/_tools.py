@@ -100,28 +100,33 @@ def response_items(turns: Sequence[Message]) -> list[JsonObject]:
 
 
 def message_turns(turns: Sequence[Message]) -> list[JsonObject]:
-    """Return the turns of Anthropic's Messages: what came of calls is one turn of the user.
+    """Return the turns of Anthropic's Messages.
 
-    The arguments of a call have to be a JSON object.
+    What came of calls, and what the user says behind it, is one turn of the user. The arguments of
+    a call have to be a JSON object.
     """
     made: list[JsonObject] = []
     results: list[JsonObject] = []
     for turn in turns:
-        if turn.role != "tool":
+        if turn.role == "tool":
+            if not results:
+                made.append({"role": "user", "content": results})
+            results.append(_result(turn))
+        elif turn.role == "user" and results:
+            results.append({"type": "text", "text": turn.content})
+        else:
             results = []
             made.append({"role": turn.role, "content": _blocks(turn)})
-            continue
-        if not results:
-            made.append({"role": "user", "content": results})
-        results.append(
-            {
-                "type": "tool_result",
-                "tool_use_id": turn.call_id,
-                "content": turn.content,
-                "is_error": True,  # no call is carried out while one is asked for
-            }
-        )
     return made
+
+
+def _result(turn: Message) -> JsonObject:
+    return {
+        "type": "tool_result",
+        "tool_use_id": turn.call_id,
+        "content": turn.content,
+        "is_error": True,  # no call is carried out while one is asked for
+    }
 
 
 def _blocks(turn: Message) -> str | list[JsonObject]:
