@@ -9,8 +9,18 @@ import time
 from collections.abc import Sequence
 from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, overload
 
+from extractkit.api._result_stream import ResultStream
 from extractkit.checks import Check
-from extractkit.engine import Flow, Price, Question, adrive, drive, extract_flow
+from extractkit.engine import (
+    Flow,
+    Live,
+    Price,
+    Question,
+    adrive,
+    drive,
+    extract_flow,
+    require_one_answer,
+)
 from extractkit.errors import UnsupportedError, UsageError
 from extractkit.grounding import require_options
 from extractkit.messages import Provider, Sampling
@@ -26,12 +36,12 @@ from extractkit.results import (
     Validity,
 )
 
-__all__ = ["Extractor", "aextract", "extract"]
+__all__ = ["Extractor", "Options", "aextract", "extract"]
 
 T = TypeVar("T")
 
 
-class _Options(TypedDict, total=False):
+class Options(TypedDict, total=False):
     """The keywords of `extract`, for type checkers; see Extractor for what they mean."""
 
     model: str | Provider | None
@@ -48,7 +58,7 @@ class _Options(TypedDict, total=False):
     timeout_s: float | None
 
 
-class _ExtractorOptions(_Options, total=False):
+class _ExtractorOptions(Options, total=False):
     """The keywords of an Extractor, for type checkers."""
 
     cache: object
@@ -169,6 +179,28 @@ class Extractor(Generic[T]):
         """
         return await adrive(self._flow(text), self._provider)
 
+    def stream(self, text: str) -> ResultStream[T]:
+        """Return the extraction as it comes, for `with`; nothing is sent before it is read.
+
+        Args:
+            text: As for `extract`.
+
+        Raises:
+            UnsupportedError: If several answers are asked for.
+        """
+        return self._stream(text, is_async=False)
+
+    def astream(self, text: str) -> ResultStream[T]:
+        """Return what `stream` returns, for `async with`, without blocking the event loop.
+
+        Args:
+            text: As for `extract`.
+
+        Raises:
+            UnsupportedError: If several answers are asked for.
+        """
+        return self._stream(text, is_async=True)
+
     def close(self) -> None:
         """Release the model, where this Extractor made its provider; closing twice is fine."""
         if self._owns_provider:
@@ -180,7 +212,12 @@ class Extractor(Generic[T]):
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
-    def _flow(self, text: str) -> Flow[T]:
+    def _stream(self, text: str, *, is_async: bool) -> ResultStream[T]:
+        require_one_answer(self._question)
+        live = Live()
+        return ResultStream(lambda: self._flow(text, live), live, self._provider, is_async=is_async)
+
+    def _flow(self, text: str, live: Live | None = None) -> Flow[T]:
         return extract_flow(
             self._question.about(text),
             provider=self._provider.name,
@@ -189,13 +226,14 @@ class Extractor(Generic[T]):
             clock=time.monotonic,
             observers=self._observers,
             price=self._price,
+            live=live,
         )
 
 
 @overload
-def extract(target: type[T], text: str, **options: Unpack[_Options]) -> ExtractionResult[T]: ...
+def extract(target: type[T], text: str, **options: Unpack[Options]) -> ExtractionResult[T]: ...
 @overload
-def extract(target: Any, text: str, **options: Unpack[_Options]) -> ExtractionResult[Any]: ...
+def extract(target: Any, text: str, **options: Unpack[Options]) -> ExtractionResult[Any]: ...
 def extract(
     target: Any,
     text: str,
@@ -244,12 +282,10 @@ def extract(
 
 @overload
 async def aextract(
-    target: type[T], text: str, **options: Unpack[_Options]
+    target: type[T], text: str, **options: Unpack[Options]
 ) -> ExtractionResult[T]: ...
 @overload
-async def aextract(
-    target: Any, text: str, **options: Unpack[_Options]
-) -> ExtractionResult[Any]: ...
+async def aextract(target: Any, text: str, **options: Unpack[Options]) -> ExtractionResult[Any]: ...
 async def aextract(
     target: Any,
     text: str,

@@ -7,10 +7,10 @@ objects around it wait for these. Nothing is validated twice on the way to a pla
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 from pydantic import TypeAdapter
 from pydantic_core import SchemaValidator, to_jsonable_python
@@ -18,6 +18,7 @@ from pydantic_core import SchemaValidator, to_jsonable_python
 from extractkit.checks._call import attempt
 from extractkit.checks._types import Typed, validate
 from extractkit.paths import JsonValue, Pointer, is_array, is_object, join, split
+from extractkit.results import Finding, Validity
 
 __all__ = ["Part", "TypedPlaces"]
 
@@ -35,33 +36,39 @@ _LEAVES: Final = frozenset({
     "none", "bool", "int", "float", "decimal", "str", "bytes", "date", "time", "datetime",
     "timedelta", "literal", "enum", "url", "multi-host-url", "uuid",
 })  # fmt: skip
+_LATE_TYPE: Final = Finding(
+    level=Validity.SCHEMA,
+    path="",
+    message="the target has several types for this place, and which of them holds is known only "
+    "when the object or array around it is whole",
+    severity="note",
+    code="type_not_known_yet",
+)
 _GIVEN: Final[ContextVar[Mapping[str, Any]]] = ContextVar("given")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """What the target has at one place.
+    """What the target may have at one place.
 
     Attributes:
-        kind: "typed" by `schema`; "plain": it has no type that is known beforehand; "unsure":
-            one of several types, and which is not known yet; "nowhere": there is no such place.
-        schema: What reads it.
+        schema: What reads it; None where its type is not known beforehand, and JSON is its value.
         config: The configuration that holds there.
         name: Of a field, what the target calls it.
         before: Of a field, those declared before it: what they are called, and their keys.
+        is_late: Which type it has is known only when the object or array around it is whole.
     """
 
-    kind: Literal["typed", "plain", "unsure", "nowhere"] = "typed"
-    schema: _Core
+    schema: _Core | None = None
     config: _Core | None = None
     name: str = ""
     before: tuple[tuple[str, str], ...] = ()
+    is_late: bool = False
 
 
 _NONE: Final[_Core] = {}
-_PLAIN: Final = Part(kind="plain", schema=_NONE)
-_UNSURE: Final = Part(kind="unsure", schema=_NONE)
-_NOWHERE: Final = Part(kind="nowhere", schema=_NONE)
+_PLAIN: Final = Part()
+_LATE: Final = Part(is_late=True)
 
 
 class TypedPlaces:
@@ -82,47 +89,67 @@ class TypedPlaces:
         self._root = _PLAIN if adapter is None else Part(schema=root)
         self._readers: dict[tuple[int, str], tuple[_Core, _Reader]] = {}
 
-    def part(self, pointer: Pointer, document: JsonValue) -> Part:
-        """Return what stands at a place; of several types, the one that `document` speaks for."""
-        here, value = self._root, document
+    def find(self, pointer: Pointer, document: JsonValue) -> tuple[Part, ...]:
+        """Return what the target may have at a place; nothing where it has no such place.
+
+        Args:
+            pointer: The place.
+            document: What is known of the answer; of several types those are left out that it
+                speaks against.
+        """
+        found: tuple[Part, ...] = (self._root,)
+        value = document
         for token in split(pointer):
-            if here.kind != "typed":
-                return here
-            here = self._below(here, token, value)
+            found = self._below(found, token, value)
             value = _step(value, token)
-        return here
+        return found
 
     def key(self, pointer: Pointer, name: str, document: JsonValue) -> str | None:
         """Return the key of what the target calls `name` in an object; None if there is none."""
-        here = self.part(pointer, document)
-        if here.kind != "typed":
-            return name
-        boxes = list(self._boxes(here, None))
-        for box, config in boxes:
+        parts = self.find(pointer, document)
+        value = _get(document, pointer)
+        for box, config in self._boxes(parts, value):
             if box["type"] in _OF_FIELDS:
                 for called, field in _fields(box):
                     if called == name:
                         return _keys(called, field, config)[0]
-        found = [self._in_box(box, config, name) for box, config in boxes]
-        return name if any(part.kind != "nowhere" for part in found) else None
+        return name if self._below(parts, name, value) else None
 
-    def read(self, part: Part, value: JsonValue, given: Callable[[], Mapping[str, Any]]) -> Typed:
+    def read(
+        self, parts: Sequence[Part], value: JsonValue, given: Callable[[Part], Mapping[str, Any]]
+    ) -> Typed:
         """Return the value of a place in its type.
 
+        Where it may have several types, there is a value if it is the same in all of them.
+
         Args:
-            part: What stands there.
+            parts: What may stand there.
             value: Plain JSON.
             given: Tells the values of the fields declared before it, by what they are called;
                 asked only where a validator may look at them.
         """
-        if part.kind != "typed":
+        readings = [self._read(part, value, given) for part in parts]
+        first, *others = readings
+        if any(part.is_late for part in parts) or any(
+            each.built is not first.built
+            or type(each.value) is not type(first.value)
+            or each.value != first.value
+            for each in others
+        ):
+            return Typed(findings=(_LATE_TYPE,))
+        return first
+
+    def _read(
+        self, part: Part, value: JsonValue, given: Callable[[Part], Mapping[str, Any]]
+    ) -> Typed:
+        if part.schema is None:
             return Typed(value=value, built=True)
         if part is self._root and self._adapter is not None:
             return validate(self._adapter, value)
-        reader = self._reader(part)
+        reader = self._reader(part, part.schema)
         if not reader.asks:
             return reader.read(value)
-        data = given()
+        data = given(part)
         token = _GIVEN.set(data)
         try:
             typed = reader.read({**dict.fromkeys(data, True), part.name: value})
@@ -134,53 +161,44 @@ class TypedPlaces:
 
     def default(self, part: Part) -> tuple[Any] | None:
         """Return the value that the target declares for a place where nothing comes, if any."""
-        if part.kind != "typed" or part.schema.get("type") != "default":
+        schema = part.schema
+        if (
+            schema is None
+            or schema["type"] != "default"
+            or schema.get("default_factory_takes_data")
+        ):
             return None
-        if part.schema.get("default_factory_takes_data"):
-            return None
-        reader = self._reader(replace(part, before=()))
+        reader = self._reader(replace(part, before=()), schema)
         made = attempt(reader.validator.get_default_value)
         return None if made is None or isinstance(made, Exception) else (made.value,)
 
-    def _reader(self, part: Part) -> _Reader:
-        at = (id(part.schema), part.name if part.before else "")
+    def _reader(self, part: Part, schema: _Core) -> _Reader:
+        at = (id(schema), part.name if part.before else "")
         known = self._readers.get(at)
         if known is None:  # the schema is kept, so that no other one gets its id
-            made = _Reader(part, self._definitions, asks=bool(part.before) and _asks(part.schema))
-            known = self._readers.setdefault(at, (part.schema, made))
+            made = _Reader(part, self._definitions, asks=bool(part.before) and _asks(schema))
+            known = self._readers.setdefault(at, (schema, made))
         return known[1]
 
     # --- from a place to one below it -----------------------------------------------------------
 
-    def _below(self, part: Part, token: str, value: JsonValue) -> Part:
-        found: list[Part] = []
-        for box, config in self._boxes(part, value):
-            below = self._in_box(box, config, token)
-            if below.kind != "nowhere" and below.schema not in [each.schema for each in found]:
+    def _below(self, parts: Sequence[Part], token: str, value: JsonValue) -> tuple[Part, ...]:
+        found = [part for part in parts if part.schema is None]
+        for box, config in self._boxes(parts, value):
+            below = _in_box(box, config, token)
+            if below is not None and all(below.schema is not each.schema for each in found):
                 found.append(below)
-        if len(found) > 1:
-            return _UNSURE
-        return found[0] if found else _NOWHERE
+        return tuple(found)
 
-    def _in_box(self, box: _Core, config: _Core | None, token: str) -> Part:
-        kind = box["type"]
-        if kind in _OF_FIELDS:
-            return _field(box, config, token)
-        if kind == "dict":
-            return _typed(box.get("values_schema"), config)
-        if kind in _ITEMS or kind == "tuple":
-            if not token.isdecimal():
-                return _NOWHERE
-            if kind == "tuple":
-                return _item(box, config, int(token))
-            return _typed(box.get("items_schema"), config)
-        return _NOWHERE if kind in _LEAVES else _PLAIN
-
-    def _boxes(self, part: Part, value: JsonValue) -> Iterator[tuple[_Core, _Core | None]]:
+    def _boxes(
+        self, parts: Sequence[Part], value: JsonValue
+    ) -> Iterator[tuple[_Core, _Core | None]]:
         """Yield what may stand at a place, out of all that is wrapped around it."""
-        waiting = [(part.schema, part.config)]
+        waiting = [(part.schema, part.config) for part in reversed(parts)]
         while waiting:
             schema, config = waiting.pop()
+            if schema is None:
+                continue
             kind = schema["type"]
             if kind == "definition-ref":
                 waiting.append((self._by_ref[schema["schema_ref"]], config))
@@ -194,6 +212,27 @@ class TypedPlaces:
                 yield schema, config
 
 
+def _in_box(box: _Core, config: _Core | None, token: str) -> Part | None:
+    kind = box["type"]
+    if kind in _OF_FIELDS:
+        return _field(box, config, token)
+    if kind == "dict":
+        return Part(schema=box.get("values_schema"), config=config)
+    if kind in _ITEMS or kind == "tuple":
+        if not token.isdecimal():
+            return None
+        if kind == "tuple":
+            return _item(box, config, int(token))
+        return Part(schema=box.get("items_schema"), config=config)
+    return None if kind in _LEAVES else _PLAIN
+
+
+def _get(document: JsonValue, pointer: Pointer) -> JsonValue:
+    for token in split(pointer):
+        document = _step(document, token)
+    return document
+
+
 def _step(value: JsonValue, token: str) -> JsonValue:
     if is_object(value):
         return value.get(token)
@@ -202,20 +241,16 @@ def _step(value: JsonValue, token: str) -> JsonValue:
     return None
 
 
-def _typed(schema: _Core | None, config: _Core | None) -> Part:
-    return _PLAIN if schema is None else Part(schema=schema, config=config)
-
-
-def _item(box: _Core, config: _Core | None, index: int) -> Part:
+def _item(box: _Core, config: _Core | None, index: int) -> Part | None:
     items, variadic = box["items_schema"], box.get("variadic_item_index")
-    if variadic is not None:  # how many come in the place of this one is known at the end only
+    if variadic is not None:
         if index >= variadic and variadic + 1 < len(items):
-            return _UNSURE
+            return _LATE  # how many come in the middle is known at the end only
         index = min(index, variadic)
-    return Part(schema=items[index], config=config) if index < len(items) else _NOWHERE
+    return Part(schema=items[index], config=config) if index < len(items) else None
 
 
-def _field(box: _Core, config: _Core | None, key: str) -> Part:
+def _field(box: _Core, config: _Core | None, key: str) -> Part | None:
     before: list[tuple[str, str]] = []
     for name, field in _fields(box):
         keys = _keys(name, field, config)
@@ -223,7 +258,7 @@ def _field(box: _Core, config: _Core | None, key: str) -> Part:
             return Part(schema=field["schema"], config=config, name=name, before=tuple(before))
         before.append((name, keys[0]))
     extra = box.get("extra_behavior") or (config or _NONE).get("extra_fields_behavior")
-    return _typed(box.get("extras_schema"), config) if extra == "allow" else _NOWHERE
+    return Part(schema=box.get("extras_schema"), config=config) if extra == "allow" else None
 
 
 def _fields(box: _Core) -> list[tuple[str, _Core]]:

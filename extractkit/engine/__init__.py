@@ -1,52 +1,79 @@
 """The flow from a question to a result, and the two drivers that carry the steps of flows out.
 
 `extract_flow` is a generator: it yields a Call and is sent the ModelResponse, or has the error
-thrown in; or it yields a Wait, or flows that may go on Together. It never awaits, sleeps or opens
-anything, and reads the clock only through the function that it is given. Neighbours: `api` starts
-it, a Provider answers its calls.
+thrown in; or it yields a Wait, flows that may go on Together, or something to Tell. It never
+awaits, sleeps or opens anything, and reads the clock only through the function that it is given.
+Neighbours: `api` starts it, a Provider answers its calls.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Generator, Sequence
-from typing import TypeAlias, TypeVar
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
+from typing import Generic, TypeAlias, TypeVar
 
 from extractkit.engine.conclusion import Price
 from extractkit.engine.flights import in_one_flight
+from extractkit.engine.live import Live, require_one_answer
 from extractkit.engine.question import Question
 from extractkit.engine.run import Run
-from extractkit.engine.steps import Call, Step, Together, Wait
+from extractkit.engine.steps import Call, Changes, Hearer, Step, Tell, Together, Wait
 from extractkit.engine.verification import Asked, Enforcement, Mode, verification_flow
 from extractkit.engine.watching import Watch
-from extractkit.errors import DeadlineExceededError, ExtractkitError
-from extractkit.messages import Capabilities, ModelResponse, Provider
+from extractkit.errors import (
+    DeadlineExceededError,
+    ExtractkitError,
+    MalformedResponseError,
+    ProviderError,
+)
+from extractkit.messages import Capabilities, Delta, ModelResponse, Provider
 from extractkit.observe import Observer
 from extractkit.results import ExtractionResult
 
 __all__ = [
     "Asked",
     "Call",
+    "Changes",
+    "Ended",
     "Enforcement",
     "Flow",
+    "Live",
     "Mode",
     "Price",
     "Question",
     "Step",
+    "Tell",
     "Together",
     "Wait",
     "adrive",
+    "adrive_live",
     "drive",
+    "drive_live",
     "extract_flow",
     "in_one_flight",
+    "require_one_answer",
     "verification_flow",
 ]
 
 T = TypeVar("T")
 R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 
 Flow: TypeAlias = Generator[Step, ModelResponse | None, ExtractionResult[T]]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended(Generic[R_co]):
+    """The last thing that `adrive_live` yields.
+
+    Attributes:
+        result: What the flow ended in.
+    """
+
+    result: R_co
 
 
 def drive(
@@ -60,31 +87,24 @@ def drive(
     Raises:
         ExtractkitError: Whatever the flow lets through; see `extract`.
     """
+    live = drive_live(flow, provider, sleep=sleep)
     try:
-        step = next(flow)
         while True:
-            answer: ModelResponse | None = None
-            try:
-                if isinstance(step, Wait):
-                    sleep(step.seconds)
-                elif isinstance(step, Together):
-                    for inner in step.flows:
-                        drive(inner, provider, sleep=sleep)
-                else:
-                    answer = provider.complete(step.request, timeout_s=step.timeout_s)
-            except ExtractkitError as error:
-                step = flow.throw(error)
-            else:
-                step = flow.send(answer)
+            next(live)
     except StopIteration as done:
         result: R = done.value
         return result
-    finally:
-        flow.close()
 
 
-async def adrive(flow: Generator[Step, ModelResponse | None, R], provider: Provider) -> R:
-    """Return the result of `flow` as `drive` does, without blocking the event loop.
+def drive_live(
+    flow: Generator[Step, ModelResponse | None, R],
+    provider: Provider,
+    *,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Generator[Changes, None, R]:
+    """Yield what is told on the way of `flow`; return its result.
+
+    Closing the generator ends what is under way.
 
     Raises:
         ExtractkitError: Whatever the flow lets through; see `extract`.
@@ -94,16 +114,16 @@ async def adrive(flow: Generator[Step, ModelResponse | None, R], provider: Provi
         while True:
             answer: ModelResponse | None = None
             try:
-                if isinstance(step, Wait):
-                    await asyncio.sleep(step.seconds)
-                elif isinstance(step, Together):
-                    await _all_of(step, provider)
+                if isinstance(step, Call):
+                    answer = yield from _answered(step, provider)
+                elif isinstance(step, Tell):
+                    if step.changes:
+                        yield step.changes
+                elif isinstance(step, Wait):
+                    sleep(step.seconds)
                 else:
-                    async with asyncio.timeout(step.timeout_s):
-                        answer = await provider.acomplete(step.request, timeout_s=step.timeout_s)
-            except TimeoutError:
-                # A provider should keep the time itself; one that does not is cut off here.
-                step = flow.throw(DeadlineExceededError("the provider did not answer in time"))
+                    for inner in step.flows:
+                        drive(inner, provider, sleep=sleep)
             except ExtractkitError as error:
                 step = flow.throw(error)
             else:
@@ -113,6 +133,137 @@ async def adrive(flow: Generator[Step, ModelResponse | None, R], provider: Provi
         return result
     finally:
         flow.close()
+
+
+def _answered(step: Call, provider: Provider) -> Generator[Changes, None, ModelResponse]:
+    """Yield what the pieces of an answer change, where somebody hears them; return the answer."""
+    stream = getattr(provider, "stream", None)
+    if step.hears is None or stream is None:
+        return provider.complete(step.request, timeout_s=step.timeout_s)
+    pieces: Generator[Delta, None, None] = stream(step.request, timeout_s=step.timeout_s)
+    try:
+        for delta in pieces:
+            if changes := step.hears.hear(delta):
+                yield changes
+            if delta.response is not None:
+                return delta.response
+    except (ProviderError, DeadlineExceededError) as error:
+        return _broken_by(error, step.hears)
+    finally:
+        pieces.close()
+    raise _without_end(provider)
+
+
+async def adrive(flow: Generator[Step, ModelResponse | None, R], provider: Provider) -> R:
+    """Return the result of `flow` as `drive` does, without blocking the event loop.
+
+    Raises:
+        ExtractkitError: Whatever the flow lets through; see `extract`.
+    """
+    async with aclosing(adrive_live(flow, provider)) as live:
+        while True:
+            told = await anext(live)
+            if isinstance(told, Ended):
+                return told.result
+
+
+async def adrive_live(
+    flow: Generator[Step, ModelResponse | None, R], provider: Provider
+) -> AsyncGenerator[Changes | Ended[R], None]:
+    """Yield what `drive_live` yields, without blocking the event loop; the result comes last.
+
+    Raises:
+        ExtractkitError: Whatever the flow lets through; see `extract`.
+    """
+    try:
+        step = next(flow)
+        while True:
+            answer: ModelResponse | None = None
+            try:
+                if isinstance(step, Call) and step.hears is not None:
+                    async with aclosing(_heard(step, step.hears, provider)) as heard:
+                        async for changes, response in heard:
+                            answer = response
+                            if changes:
+                                yield changes
+                elif isinstance(step, Tell):
+                    if step.changes:
+                        yield step.changes
+                else:
+                    answer = await _carried_out(step, provider)
+            except ExtractkitError as error:
+                step = flow.throw(error)
+            else:
+                step = flow.send(answer)
+    except StopIteration as done:
+        yield Ended(done.value)
+    finally:
+        flow.close()
+
+
+async def _carried_out(step: Call | Wait | Together, provider: Provider) -> ModelResponse | None:
+    if isinstance(step, Wait):
+        await asyncio.sleep(step.seconds)
+    elif isinstance(step, Together):
+        await _all_of(step, provider)
+    else:
+        async with _within(step.timeout_s):
+            return await provider.acomplete(step.request, timeout_s=step.timeout_s)
+    return None
+
+
+async def _heard(
+    step: Call, hears: Hearer, provider: Provider
+) -> AsyncGenerator[tuple[Changes, ModelResponse | None], None]:
+    """Yield what the pieces of an answer change, and the answer with the last of them."""
+    stream = getattr(provider, "astream", None)
+    if stream is None:
+        yield (), await _carried_out(step, provider)
+        return
+    pieces: AsyncGenerator[Delta, None] = stream(step.request, timeout_s=step.timeout_s)
+    end = None if step.timeout_s is None else time.monotonic() + step.timeout_s
+    try:
+        while True:
+            async with _within(None if end is None else end - time.monotonic()):
+                delta = await anext(pieces, None)
+            if delta is None:
+                raise _without_end(provider)
+            yield hears.hear(delta), delta.response
+            if delta.response is not None:
+                return
+    except (ProviderError, DeadlineExceededError) as error:
+        yield (), _broken_by(error, hears)
+    finally:
+        await pieces.aclose()
+
+
+@asynccontextmanager
+async def _within(timeout_s: float | None) -> AsyncGenerator[None, None]:
+    """Within the block, what is awaited is cut off if its provider does not keep the time."""
+    limit = asyncio.timeout(timeout_s)
+    try:
+        async with limit:
+            yield
+    except TimeoutError as error:
+        if not limit.expired():
+            raise
+        raise DeadlineExceededError("the provider did not answer in time") from error
+
+
+def _broken_by(error: ProviderError | DeadlineExceededError, hears: Hearer) -> ModelResponse:
+    """Return what had come before `error` as the answer; raise it if that is nothing."""
+    answer = hears.broken_by(error)
+    if answer is None:
+        raise error
+    return answer
+
+
+def _without_end(provider: Provider) -> MalformedResponseError:
+    return MalformedResponseError(
+        "the stream ended and gave no answer: its last piece must have the response",
+        provider=provider.name,
+        model=provider.model,
+    )
 
 
 async def _all_of(step: Together, provider: Provider) -> None:
@@ -141,6 +292,7 @@ def extract_flow(
     model: str = "",
     observers: Sequence[Observer] = (),
     price: Price | None = None,
+    live: Live | None = None,
 ) -> Flow[T]:
     """Yield the steps that `question` needs; return the result.
 
@@ -152,6 +304,7 @@ def extract_flow(
         model: The model's name as the caller gave it, for observers.
         observers: Told of every step.
         price: (provider, model, usage) -> US dollars, or None where it is not known.
+        live: Hears the answers while they come, if somebody wants to see them.
 
     Raises:
         UsageError: If the question cannot be put as written; before any call.
@@ -167,4 +320,5 @@ def extract_flow(
         clock=clock,
         watch=Watch(observers, provider, clock),
         price=price,
+        live=live,
     ).flow()

@@ -15,15 +15,16 @@ from extractkit.engine.choosing import for_reasoning
 from extractkit.engine.conclusion import Price
 from extractkit.engine.judge import Judged
 from extractkit.engine.kept import put
+from extractkit.engine.live import Live
 from extractkit.engine.question import Question
 from extractkit.engine.samples import Draws, Given
 from extractkit.engine.setup import Setup
 from extractkit.engine.several import seeded
-from extractkit.engine.steps import Answer, Budget, Step, ask, told_of
+from extractkit.engine.steps import Answer, Budget, Step, Tell, ask, told_of
 from extractkit.engine.watching import Watch
 from extractkit.errors import MalformedResponseError, ProviderError, UnsupportedError
 from extractkit.messages import Capabilities, ModelRequest, ModelResponse, StopReason, Usage
-from extractkit.results import Finding, Validity
+from extractkit.results import Finding, Timing, Validity
 
 __all__ = ["Asking", "Flowing"]
 
@@ -52,6 +53,7 @@ class Asking(Generic[T]):
         clock: Seconds from any fixed start, never going back.
         watch: Who is told of every step.
         price: What tokens cost.
+        live: Hears the answers while they come, if somebody wants to see them.
     """
 
     _setup: Setup[T]
@@ -66,6 +68,7 @@ class Asking(Generic[T]):
         clock: Callable[[], float],
         watch: Watch,
         price: Price | None,
+        live: Live | None = None,
     ) -> None:
         self._question = question
         self._provider = provider
@@ -74,6 +77,10 @@ class Asking(Generic[T]):
         self._clock = clock
         self._watch = watch
         self._price = price
+        self._live = live
+        self._began = clock()
+        if live is not None:
+            live.start(clock, watch)
         self._judged: list[Judged[T]] = []
         self._notes: list[Finding] = []
         self._beside: list[ModelResponse] = []
@@ -85,9 +92,20 @@ class Asking(Generic[T]):
         timeout_s = question.timeout_s
         self._budget = Budget(
             clock=clock,
-            deadline=None if timeout_s is None else clock() + timeout_s,
+            deadline=None if timeout_s is None else self._began + timeout_s,
             transport=question.retry.transport,
             max_wait_s=question.retry.max_wait_s,
+        )
+
+    def _timing(self) -> Timing:
+        """Return how long it took until now."""
+        began, live = self._began, self._live
+        first_text = None if live is None else live.first_text
+        first_field = None if live is None else live.first_field
+        return Timing(
+            total_s=self._clock() - began,
+            time_to_first_token_s=None if first_text is None else first_text - began,
+            first_field_s=None if first_field is None else first_field - began,
         )
 
     def _usage_so_far(self) -> Usage | None:
@@ -101,17 +119,22 @@ class Asking(Generic[T]):
             Finding(level=Validity.NONE, path="", message=message, severity="note", code=code)
         )
 
-    def _answer(self, request: ModelRequest, budget: Budget | None = None) -> Flowing[Answer]:
+    def _answer(
+        self, request: ModelRequest, budget: Budget | None = None, live: Live | None = None
+    ) -> Flowing[Answer]:
         """Get one answer: without what the provider refuses, and to its end where it pauses.
 
         Args:
             request: What is asked.
             budget: What is left for it; None for that of the whole extraction.
+            live: Who hears it while it comes.
         """
         refused: list[str] = []
         while True:
+            if live is not None and (taken_back := live.begin(self._setup)):
+                yield Tell(changes=taken_back)
             try:
-                answer = yield from self._ask(request, budget)
+                answer = yield from self._ask(request, budget, live)
                 break
             except ProviderError as error:
                 request = self._without_refused(request, error)
@@ -124,13 +147,19 @@ class Asking(Generic[T]):
             before = answer.response
             self._beside.append(before)  # until the rest has come, with which it is one answer
             answer = yield from self._ask(
-                dataclasses.replace(request, continue_with=before.continue_with), budget
+                dataclasses.replace(request, continue_with=before.continue_with), budget, live
             )
             self._beside.remove(before)
             answer = dataclasses.replace(answer, response=_joined(before, answer.response))
+        if live is not None and (changes := live.over(answer.response)):
+            yield Tell(changes=changes)
         return answer
 
-    def _ask(self, request: ModelRequest, budget: Budget | None = None) -> Flowing[Answer]:
+    def _ask(
+        self, request: ModelRequest, budget: Budget | None = None, live: Live | None = None
+    ) -> Flowing[Answer]:
+        if live is not None:
+            live.sent()
         number = self._watch.sent(request, self._budget.left())
         began = self._clock()
 
@@ -140,7 +169,7 @@ class Asking(Generic[T]):
             if retry_in_s is not None:
                 number = self._watch.sent(request, self._budget.left())
 
-        answer = yield from ask(request, budget or self._budget, failed=failed)
+        answer = yield from ask(request, budget or self._budget, failed=failed, hears=live)
         answer = dataclasses.replace(answer, number=number)
         _require_text(answer.response, self._provider)
         self._watch.received(answer)

@@ -19,7 +19,7 @@ from extractkit.engine.kept import put
 from extractkit.engine.samples import Draws, agreed, best_drawn, choose, summary
 from extractkit.engine.setup import Setup
 from extractkit.engine.several import seeded, with_shared_prompt
-from extractkit.engine.steps import Answer, Budget, Together
+from extractkit.engine.steps import Answer, Budget, Tell, Together
 from extractkit.engine.sureness import (
     Exact,
     exact_scores,
@@ -66,7 +66,7 @@ class Run(Asking[T]):
             self._leave_out_what_is_known_to_be_refused()
             self._watch.started(self._setup, self._model)
             if self._setup.hopeless:
-                result = conclude_unasked(self._setup, self._provider)
+                result = conclude_unasked(self._setup, self._provider, self._timing())
             else:
                 result = yield from self._answers()
         except (ExtractkitError, GeneratorExit) as error:
@@ -86,7 +86,7 @@ class Run(Asking[T]):
             else:
                 request = yield from self._first_request()
             while request is not None:
-                answer = yield from self._answer(request)
+                answer = yield from self._answer(request, live=self._live)
                 self._judged.append(self._judge(answer))
                 request = self._next_request(self._judged[-1])
         except DeadlineExceededError as error:
@@ -110,6 +110,7 @@ class Run(Asking[T]):
                 raise
             self._note(f"another answer was asked for, and the request failed: {error.message}")
         best, agreement = self._best()
+        yield from self._corrected(best)
         exact: Exact = {}
         if self._question.decoding.exact_choices:
             exact = yield from self._score(best)
@@ -125,6 +126,7 @@ class Run(Asking[T]):
             beside=self._beside,
             exact=exact,
             details={} if self._given is None else self._given.details,
+            timing=self._timing,
         )
         return dataclasses.replace(result, verdicts=verdicts) if verdicts else result
 
@@ -307,22 +309,40 @@ class Run(Asking[T]):
 
     def _with_findings(self, last: Judged[T]) -> ModelRequest | None:
         """Return the question with what is wrong with the answer; None where that cannot help."""
-        if last.response.stop is not StopReason.STOP or last.response.text in self._told:
+        text = last.response.text
+        if last.response.stop is not StopReason.STOP or text in self._told or self._must_stay():
             return None
-        self._told.add(last.response.text)
+        self._told.add(text)
         return dataclasses.replace(
             self._setup.request,
             messages=prompts.feedback(
                 self._setup.request,
-                last.response.text,
+                text,
                 last.findings,
                 codes=prompts.legend(self._setup.compiled),
             ),
         )
 
+    def _must_stay(self) -> bool:
+        """Whether somebody was shown a final field, so that no other answer is asked for."""
+        if self._live is None or not self._live.is_settled:
+            return False
+        self._note(
+            "a field had been shown as final, so that no other answer was asked for", "shown"
+        )
+        return True
+
+    def _corrected(self, best: Judged[T]) -> Flowing[None]:
+        """Tell of the document that is given out where it is not the one that was shown."""
+        if self._live is None or best.document is None:
+            return
+        was_decoded = any(finding.code == "decoded_string" for finding in best.findings)
+        if was_decoded or best is not self._judged[-1]:
+            yield Tell(changes=self._live.correct(best.document))
+
     def _sent_again(self, why: str, budget: Budget) -> ModelRequest | None:
         """Return the same question for an answer that broke off on its way, where one is left."""
-        if budget.transport <= 0 or budget.left() == 0:
+        if budget.transport <= 0 or budget.left() == 0 or self._must_stay():
             return None
         budget.transport -= 1
         self._note(
@@ -335,7 +355,7 @@ class Run(Asking[T]):
         most = self._question.retry.max_output_tokens
         request = self._setup.request
         before = request.sampling.max_output_tokens or response.usage.output_tokens
-        if most is None or not before or before >= most:
+        if most is None or not before or before >= most or self._must_stay():
             return None
         room = min(most, 2 * before)
         self._note(

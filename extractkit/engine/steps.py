@@ -8,21 +8,65 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from extractkit.engine.retrying import RetryPolicy
-from extractkit.errors import ProviderError
-from extractkit.messages import ModelRequest, ModelResponse
+from extractkit.errors import DeadlineExceededError, ProviderError
+from extractkit.messages import Delta, ModelRequest, ModelResponse
+from extractkit.streaming import Change
 
-__all__ = ["Answer", "Budget", "Call", "Step", "Steps", "Together", "Wait", "ask", "told_of"]
+__all__ = [
+    "Answer",
+    "Budget",
+    "Call",
+    "Changes",
+    "Hearer",
+    "Step",
+    "Steps",
+    "Tell",
+    "Together",
+    "Wait",
+    "ask",
+    "told_of",
+]
+
+
+Changes: TypeAlias = tuple[Change, ...]
+"""What happened to the fields of an answer, in order."""
+
+
+class Hearer(Protocol):
+    """Hears an answer while it comes."""
+
+    def hear(self, delta: Delta) -> Changes:
+        """Return what a piece changes that is to be told at once."""
+        ...
+
+    def broken_by(self, error: ProviderError | DeadlineExceededError) -> ModelResponse | None:
+        """Return what came before `error` as the answer; None where nothing did."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A request to be sent now, and the seconds that are left for it (None: no limit)."""
+    """A request to be sent now.
+
+    Attributes:
+        request: What is sent.
+        timeout_s: The seconds that are left for it; None: no limit.
+        hears: Who is to hear the answer piece by piece; None where nobody is.
+    """
 
     request: ModelRequest
     timeout_s: float | None
+    hears: Hearer | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tell:
+    """Something to be told to who listens to the flow; None is sent back after it."""
+
+    changes: Changes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +109,7 @@ class Answer:
     number: int = 0
 
 
-Step: TypeAlias = "Call | Wait | Together"
+Step: TypeAlias = "Call | Tell | Wait | Together"
 Steps: TypeAlias = Generator[Step, ModelResponse | None, Answer]
 
 
@@ -97,6 +141,7 @@ def ask(
     budget: Budget,
     *,
     failed: Callable[[ProviderError, float | None], None],
+    hears: Hearer | None = None,
 ) -> Steps:
     """Yield what is to be done until `request` is answered; return the answer.
 
@@ -104,6 +149,7 @@ def ask(
         request: What is asked.
         budget: What is left for it; what it takes is taken from there.
         failed: Told of every failure, with the seconds until the next request, None for the last.
+        hears: Who hears the answer piece by piece, if anybody does.
 
     Raises:
         ProviderError: The last failure, where asking again cannot help or may not be tried.
@@ -117,7 +163,7 @@ def ask(
         began = budget.clock()
         budget.requests += 1
         try:
-            response = yield Call(request=request, timeout_s=budget.left())
+            response = yield Call(request=request, timeout_s=budget.left(), hears=hears)
         except ProviderError as error:
             policy = policy or RetryPolicy()
             seconds = policy.wait_after(

@@ -22,6 +22,8 @@ from extractkit.observe import (
     ExtractionFailed,
     ExtractionFinished,
     ExtractionStarted,
+    FirstFieldReceived,
+    FirstTokenReceived,
     Observer,
     RequestSent,
     ResponseReceived,
@@ -89,6 +91,22 @@ class Watch:
         )
         self._tell(event, lambda: dataclasses.replace(event, request=request))
         return number
+
+    def first_text(self) -> None:
+        """Tell that the first text of an answer came."""
+        if self._observers:
+            seconds = self._clock() - self._began
+            self._tell(
+                FirstTokenReceived(extraction_id=self._id, number=self._number, seconds=seconds)
+            )
+
+    def first_field(self) -> None:
+        """Tell that the first field of an answer is final."""
+        if self._observers:
+            seconds = self._clock() - self._began
+            self._tell(
+                FirstFieldReceived(extraction_id=self._id, number=self._number, seconds=seconds)
+            )
 
     def received(self, answer: Answer) -> None:
         """Tell that a response came."""

@@ -26,6 +26,8 @@ __all__ = [
     "ExtractionFailed",
     "ExtractionFinished",
     "ExtractionStarted",
+    "FirstFieldReceived",
+    "FirstTokenReceived",
     "Observer",
     "RequestSent",
     "ResponseReceived",
@@ -88,6 +90,36 @@ class RequestSent:
     sampling: Mapping[str, Any] = field(default_factory=dict[str, Any])
     timeout_s: float | None = None
     request: ModelRequest | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstTokenReceived:
+    """The first text of a streamed extraction came.
+
+    Attributes:
+        extraction_id: Names the extraction in all of its events.
+        number: The request that it answers.
+        seconds: Wall time since the extraction began.
+    """
+
+    extraction_id: str
+    number: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstFieldReceived:
+    """The first field of a streamed extraction is final.
+
+    Attributes:
+        extraction_id: Names the extraction in all of its events.
+        number: The request whose answer has it.
+        seconds: Wall time since the extraction began.
+    """
+
+    extraction_id: str
+    number: int
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,6 +241,8 @@ class ExtractionFailed:
 Event: TypeAlias = (
     ExtractionStarted
     | RequestSent
+    | FirstTokenReceived
+    | FirstFieldReceived
     | ResponseReceived
     | AttemptFailed
     | ChecksFinished

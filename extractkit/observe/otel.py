@@ -23,6 +23,8 @@ from extractkit.observe import (
     ExtractionFailed,
     ExtractionFinished,
     ExtractionStarted,
+    FirstFieldReceived,
+    FirstTokenReceived,
     Observer,
     RequestSent,
     ResponseReceived,
@@ -96,6 +98,10 @@ class _Spans:
                 self._start(event)
             case RequestSent():
                 self._send(event)
+            case FirstTokenReceived():
+                self._come("extractkit.first_token", event)
+            case FirstFieldReceived():
+                self._come("extractkit.first_field", event)
             case ResponseReceived():
                 self._receive(event)
             case AttemptFailed():
@@ -168,6 +174,17 @@ class _Spans:
         if event.retry_in_s is not None:
             span.set_attribute("extractkit.retry_in_s", event.retry_in_s)
         _end(span, error=event.error, message=self._said(event.message))
+
+    def _come(self, name: str, event: FirstTokenReceived | FirstFieldReceived) -> None:
+        open_ = self._find(event.extraction_id)
+        if open_ is not None:
+            open_.span.add_event(
+                name,
+                {
+                    "extractkit.request.number": event.number,
+                    "extractkit.seconds": event.seconds,
+                },
+            )
 
     def _check(self, event: ChecksFinished) -> None:
         open_ = self._find(event.extraction_id)

@@ -10,12 +10,13 @@ A piece costs its length and what it changed, whatever came before; nothing here
 from __future__ import annotations
 
 import codecs
+from collections.abc import Callable
 from typing import cast
 
 from extractkit.errors import UsageError
 from extractkit.parsing import ANY_KIND, Reader, parse_json
 from extractkit.paths import JsonValue, Pointer, join
-from extractkit.results import FieldNow, FieldState
+from extractkit.results import FieldNow, FieldState, Places
 from extractkit.schema import CompiledSchema
 from extractkit.streaming._growth import Growth
 from extractkit.streaming._record import Change, Snapshot, SnapshotPlaces
@@ -32,11 +33,19 @@ class Growing:
             are as they come.
         repair: As in `parse_json`: whether a document may stand in a wrapper. Behind the opening
             line of a code fence it is shown as it comes, behind other words at the end.
+        places: Makes what snapshots know of their places.
     """
 
-    def __init__(self, compiled: CompiledSchema | None = None, *, repair: bool = True) -> None:
+    def __init__(
+        self,
+        compiled: CompiledSchema | None = None,
+        *,
+        repair: bool = True,
+        places: Callable[[Snapshot], Places] = SnapshotPlaces,
+    ) -> None:
         self._compiled = compiled
         self._repair = repair
+        self._places = places
         shapes = None if compiled is None else _shapes(compiled)
         self._growth = Growth(shapes, {} if compiled is None else _declared(compiled))
         self._reader = Reader(self._growth, ANY_KIND if shapes is None else shapes.kinds)
@@ -125,7 +134,17 @@ class Growing:
         shares all finished parts with other snapshots; it is not to be changed. A text without an
         end is in it as far as it came.
         """
-        return self._growth.snapshot()
+        return self._growth.snapshot().look_through(self._places)
+
+    def correct(self, document: JsonValue) -> tuple[Change, ...]:
+        """Return what changes when the answer is read as this document in the end.
+
+        Args:
+            document: The whole document in the user's form.
+        """
+        self._is_over = True
+        self._growth.end(document)
+        return self._growth.record.take()
 
     def _require_more(self) -> None:
         if self._is_over:

@@ -209,6 +209,12 @@ class Snapshot(PartialResult):
         object.__setattr__(self, "_make_places", make_places)
         return self
 
+    @property
+    def by_now(self) -> JsonValue:
+        """The document as far as it came by now, pending texts left out; only to be looked at."""
+        holder = self._root[0]
+        return holder[0] if holder else None
+
     def part(self, pointer: Pointer) -> JsonValue:
         """Return what stands at a place; costs its depth and the length of what is open there."""
         tokens = split(pointer)

@@ -1,0 +1,128 @@
+"""What single fields of a streamed answer are worth, found out when somebody looks at them.
+
+Neighbours: `live` keeps one Looking for each answer, `checks` knows the types of places,
+`streaming` which of them are final. A final field is read once; nothing of it changes after that.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from extractkit.checks import Part, TypedPlaces
+from extractkit.engine.setup import Setup
+from extractkit.errors import UsageError
+from extractkit.paths import Pointer, join
+from extractkit.results import FieldState, Finding, TypedNow, Validity
+from extractkit.streaming import Snapshot, SnapshotPlaces
+
+__all__ = ["Looking"]
+
+_NOTHING: Final = TypedNow()
+_ROOM: Final = "places"
+
+
+class Looking:
+    """The fields of one answer.
+
+    Args:
+        setup: How the question was put.
+    """
+
+    def __init__(self, setup: Setup[Any]) -> None:
+        kept, adapter = setup.compiled.prepared, setup.compiled.adapter
+        if _ROOM not in kept:
+            kept.setdefault(_ROOM, TypedPlaces(adapter))
+        self.setup = setup
+        self.types: TypedPlaces = kept[_ROOM]
+        self.read: dict[Pointer, TypedNow] = {}
+
+    def at(self, snapshot: Snapshot) -> SnapshotPlaces:
+        """Return what a snapshot of the answer knows of its places."""
+        return _Places(snapshot, self)
+
+
+class _Places(SnapshotPlaces):
+    def __init__(self, snapshot: Snapshot, looking: Looking) -> None:
+        super().__init__(snapshot)
+        self._looking = looking
+        self._types = looking.types
+
+    def require(self, pointer: Pointer) -> None:
+        if pointer not in self._snapshot.states and not self._find(pointer):
+            raise UsageError(
+                f"{pointer}: the target has no such place; a pointer names keys and positions of "
+                "the answer, as in '/items/0/price'"
+            )
+
+    def key(self, pointer: Pointer, name: str) -> str:
+        key = self._types.key(pointer, name, self._snapshot.by_now)
+        if key is None:
+            raise AttributeError(
+                f"{pointer or '(root)'} has no field {name!r} in the target; a part by its key or "
+                f"position in the answer is [{name!r}]"
+            )
+        return key
+
+    def typed(self, pointer: Pointer) -> TypedNow:
+        state = self.state(pointer)
+        if state is FieldState.MISSING:
+            return self._default(pointer)
+        if state is FieldState.PENDING:
+            return _NOTHING
+        known = self._looking.read.get(pointer)
+        return self._read(pointer) if known is None else known
+
+    def _find(self, pointer: Pointer) -> tuple[Part, ...]:
+        return self._types.find(pointer, self._snapshot.by_now)
+
+    def _default(self, pointer: Pointer) -> TypedNow:
+        for part in self._find(pointer):
+            declared = self._types.default(part)
+            if declared is not None:
+                return TypedNow(value=declared[0], is_default=True)
+        return _NOTHING
+
+    def _read(self, pointer: Pointer) -> TypedNow:
+        parts = self._find(pointer) or (Part(),)
+        above = pointer.rpartition("/")[0]
+        waits: list[Pointer] = []
+        is_final = True
+
+        def given(part: Part) -> Mapping[str, Any]:
+            nonlocal is_final
+            known: dict[str, Any] = {}
+            for name, key in part.before:
+                place = join(above, key)
+                now, state = self.typed(place), self.state(place)
+                if (state is FieldState.PRESENT and not _has_error(now)) or now.is_default:
+                    known[name] = now.value
+                elif state is not FieldState.PRESENT:
+                    waits.append(place)
+                is_final = is_final and state is FieldState.PRESENT
+            return known
+
+        typed = self._types.read(parts, self.so_far(pointer), given)
+        if waits:
+            return TypedNow(findings=(_waiting(pointer, waits),))
+        findings = [dataclasses.replace(each, path=pointer + each.path) for each in typed.findings]
+        now = TypedNow(value=typed.value if typed.built else None, findings=tuple(findings))
+        if is_final:
+            self._looking.read[pointer] = now
+        return now
+
+
+def _has_error(now: TypedNow) -> bool:
+    return any(finding.severity == "error" for finding in now.findings)
+
+
+def _waiting(pointer: Pointer, places: Sequence[Pointer]) -> Finding:
+    return Finding(
+        level=Validity.CONSISTENT,
+        path=pointer,
+        message=f"a validator of it may look at {', '.join(places)}, which the target declares "
+        "before it and which is not final yet",
+        severity="note",
+        code="not_validated_yet",
+    )
