@@ -17,9 +17,11 @@ if TYPE_CHECKING:
         CascadeResult,
         Extractor,
         aextract,
+        astream,
         averify_enforcement,
         extract,
         parse_tool_calls,
+        stream,
         verify_enforcement,
     )
     from extractkit.engine import Enforcement
@@ -72,11 +74,13 @@ __all__ = [
     "Validity",
     "Verbatim",
     "aextract",
+    "astream",
     "averify_enforcement",
     "compile_schema",
     "extract",
     "lint",
     "parse_tool_calls",
+    "stream",
     "tool",
     "verify_enforcement",
 ]
@@ -84,8 +88,8 @@ __all__ = [
 # fmt: off
 _HOME = {
     "api": (
-        "Cascade", "CascadeResult", "Extractor", "aextract", "averify_enforcement", "extract",
-        "parse_tool_calls", "verify_enforcement",
+        "Cascade", "CascadeResult", "Extractor", "aextract", "astream", "averify_enforcement",
+        "extract", "parse_tool_calls", "stream", "verify_enforcement",
     ),
     "engine": ("Enforcement",),
     "fields": ("UNKNOWN", "Grounded", "Inferred", "Reasoning", "Unknown", "Verbatim"),
