@@ -10,12 +10,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from extractkit.api._extractor import Extractor, aextract, extract
+from extractkit.api._result_stream import ResultStream
 from extractkit.api._verifying import averify_enforcement, verify_enforcement
 
 if TYPE_CHECKING:
     from extractkit.api._cascade import Cascade
     from extractkit.api._cascade_report import CascadeReport, StageReport
     from extractkit.api._cascaded import CascadeResult, CascadeStage
+    from extractkit.api._streams import astream, stream
     from extractkit.api._tool_calls import parse_tool_calls
 
 __all__ = [
@@ -24,11 +26,14 @@ __all__ = [
     "CascadeResult",
     "CascadeStage",
     "Extractor",
+    "ResultStream",
     "StageReport",
     "aextract",
+    "astream",
     "averify_enforcement",
     "extract",
     "parse_tool_calls",
+    "stream",
     "verify_enforcement",
 ]
 
@@ -38,7 +43,9 @@ _LATER = {
     "CascadeResult": "_cascaded",
     "CascadeStage": "_cascaded",
     "StageReport": "_cascade_report",
+    "astream": "_streams",
     "parse_tool_calls": "_tool_calls",
+    "stream": "_streams",
 }
 
 
