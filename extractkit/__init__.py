@@ -16,9 +16,11 @@ if TYPE_CHECKING:
         Cascade,
         CascadeResult,
         Extractor,
+        acall_tools,
         aextract,
         astream,
         averify_enforcement,
+        call_tools,
         extract,
         parse_tool_calls,
         stream,
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
         Validity,
     )
     from extractkit.schema import LintFinding, compile_schema, lint
-    from extractkit.tools import Tool, ToolCall, tool
+    from extractkit.tools import Tool, ToolCall, ToolCalls, tool
 
 __all__ = [
     "UNKNOWN",
@@ -70,12 +72,15 @@ __all__ = [
     "Strategy",
     "Tool",
     "ToolCall",
+    "ToolCalls",
     "Unknown",
     "Validity",
     "Verbatim",
+    "acall_tools",
     "aextract",
     "astream",
     "averify_enforcement",
+    "call_tools",
     "compile_schema",
     "extract",
     "lint",
@@ -88,8 +93,9 @@ __all__ = [
 # fmt: off
 _HOME = {
     "api": (
-        "Cascade", "CascadeResult", "Extractor", "aextract", "astream", "averify_enforcement",
-        "extract", "parse_tool_calls", "stream", "verify_enforcement",
+        "Cascade", "CascadeResult", "Extractor", "acall_tools", "aextract", "astream",
+        "averify_enforcement", "call_tools", "extract", "parse_tool_calls", "stream",
+        "verify_enforcement",
     ),
     "engine": ("Enforcement",),
     "fields": ("UNKNOWN", "Grounded", "Inferred", "Reasoning", "Unknown", "Verbatim"),
@@ -99,7 +105,7 @@ _HOME = {
         "Grounding", "PartialResult", "Retry", "Span", "Status", "Strategy", "Validity",
     ),
     "schema": ("LintFinding", "compile_schema", "lint"),
-    "tools": ("Tool", "ToolCall", "tool"),
+    "tools": ("Tool", "ToolCall", "ToolCalls", "tool"),
 }
 # fmt: on
 _ROOM_OF = {name: room for room, names in _HOME.items() for name in names}

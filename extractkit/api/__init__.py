@@ -14,6 +14,7 @@ from extractkit.api._result_stream import ResultStream
 from extractkit.api._verifying import averify_enforcement, verify_enforcement
 
 if TYPE_CHECKING:
+    from extractkit.api._calling import acall_tools, call_tools
     from extractkit.api._cascade import Cascade
     from extractkit.api._cascade_report import CascadeReport, StageReport
     from extractkit.api._cascaded import CascadeResult, CascadeStage
@@ -28,9 +29,11 @@ __all__ = [
     "Extractor",
     "ResultStream",
     "StageReport",
+    "acall_tools",
     "aextract",
     "astream",
     "averify_enforcement",
+    "call_tools",
     "extract",
     "parse_tool_calls",
     "stream",
@@ -43,7 +46,9 @@ _LATER = {
     "CascadeResult": "_cascaded",
     "CascadeStage": "_cascaded",
     "StageReport": "_cascade_report",
+    "acall_tools": "_calling",
     "astream": "_streams",
+    "call_tools": "_calling",
     "parse_tool_calls": "_tool_calls",
     "stream": "_streams",
 }
