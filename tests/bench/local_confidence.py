@@ -60,18 +60,19 @@ class Order(BaseModel):
     due: str | None
 
 
-def _texts() -> list[str]:
-    texts: list[str] = []
+def texts() -> list[str]:
+    """Return the invoices."""
+    written: list[str] = []
     for place in range(20):
         buyer, goods = _BUYERS[place % 5], _GOODS[place % 4]
         count, price = 1 + place % 7, 12.5 * (1 + place)
         code = ("EUR", "USD", "GBP", "CHF")[place // 5]
         paid = "Paid, thank you." if place % 3 else f"Due on 2026-04-{10 + place}."
-        texts.append(
+        written.append(
             f"Invoice 2026-{100 + 7 * place} for {buyer}: {count} x {goods} at {price:.2f} {code}, "
             f"total {count * price:.2f} {code}. {paid}"
         )
-    return texts
+    return written
 
 
 @dataclass(slots=True)
@@ -134,8 +135,9 @@ def _decoding(provider: Local, engine: EngineName, rounds: int) -> tuple[list[_L
     compiler = GrammarCompiler(words, opened.engine.tokenize, end_ids=(chat.end_id,))
     leasts: list[_Least] = []
     tokens = 0
-    for text in _texts():
-        setup = prepare(Question(target=Order, text=text), provider.capabilities)
+    for text in texts():
+        question: Question[Order] = Question(target=Order, text=text)
+        setup = prepare(question, provider.capabilities)
         assert setup.request.constraint is not None
         whole = chat.encode(setup.request.messages, 0)
         ids = (*whole.stable, *whole.rest)
@@ -181,7 +183,7 @@ def _extracting(provider: Local, rounds: int, tokens: int) -> tuple[list[_Least]
         Extractor(Order, model=provider) as on,
     ):
         leasts: list[_Least] = []
-        for text in _texts():
+        for text in texts():
             answers: list[object] = []
 
             def run(with_confidence: bool) -> None:
