@@ -20,6 +20,7 @@ from extractkit.providers._anthropic_answer import (
     usage_of,
     word_of,
 )
+from extractkit.providers._refrain import Refrain
 from extractkit.providers._wire import NOTHING, ServerEvent, malformed, piece
 
 __all__ = ["Decoder"]
@@ -44,7 +45,7 @@ def _index(data: JsonObject) -> int:
 class Decoder:
     """Takes the events of one streamed answer in order."""
 
-    __slots__ = ("_blocks", "_has_usage", "_is_whole", "_message", "_open", "_tool")
+    __slots__ = ("_blocks", "_has_usage", "_is_whole", "_message", "_open", "_refrain", "_tool")
 
     def __init__(self, tool: str | None = None) -> None:
         self._tool = tool
@@ -52,6 +53,7 @@ class Decoder:
         self._blocks: dict[int, Block] = {}
         self._open: int | None = None
         self._has_usage = False
+        self._refrain = Refrain()
         self._is_whole = False
 
     @property
@@ -66,6 +68,11 @@ class Decoder:
             ProviderError: If the event says that the provider failed.
             MalformedResponseError: If it is not what the API promises.
         """
+        text = self._refrain.text_of(event)
+        if text is not None and self._open is not None:
+            self._blocks[self._open].pieces.append(text)
+            return piece(text)
+        self._refrain.forget()
         if self._is_whole:
             return NOTHING
         data: JsonValue = {}
@@ -73,7 +80,7 @@ class Decoder:
             data = loads(event.data, f"an event named {event.event!r}")
         if not is_object(data):
             raise malformed(f"an event is JSON of type {type(data).__name__}, not an object")
-        data = {"type": event.event, **data}
+        payload, data = data, {"type": event.event, **data}
         raise_for_error(data, name=event.event)
         kind = word_of(data["type"])
         take = self._EVENTS.get(kind)
@@ -81,7 +88,10 @@ class Decoder:
             return NOTHING
         if self._message is None and kind != "message_start":
             raise malformed(f"the event {kind!r} came before message_start")
-        return piece(take(self, data))
+        text = take(self, data)
+        if text and kind == "content_block_delta":
+            self._refrain.learn(event, payload, "delta", _PIECES[data["delta"]["type"]])
+        return piece(text)
 
     def close(self) -> ModelResponse:
         """Return the whole answer; without its last event it is cut off.

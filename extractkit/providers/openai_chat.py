@@ -39,6 +39,7 @@ from extractkit.providers._openai import (
     spoken,
     withheld,
 )
+from extractkit.providers._refrain import Refrain
 from extractkit.providers._sdk import OPENAI_SDK
 from extractkit.providers._spelling import Spelling
 from extractkit.providers._tools import chat_turns, put_tools
@@ -196,6 +197,7 @@ class Decoder:
         self._answer: _Answer | None = None
         self._indexes: list[int] = []  # of the choices, in the order in which they began
         self._spelling = Spelling()
+        self._refrain = Refrain()
         self._is_done = False
 
     @property
@@ -210,10 +212,20 @@ class Decoder:
             ProviderError: If the event says that the provider failed.
             MalformedResponseError: If it is not what the API promises.
         """
+        text = self._refrain.text_of(event)
+        if text is not None and self._answer is not None:
+            return piece(self._answer.add_text(text))
+        self._refrain.forget()
         if event.data.strip() == "[DONE]":
             self._is_done = True
             return NOTHING
         chunk = read_event(event)
+        found = self._read(event, chunk)
+        if found.text and self._answer is not None and self._answer.is_plain(chunk):
+            self._refrain.learn(event, chunk, "choices", 0, "delta", "content")
+        return found
+
+    def _read(self, event: ServerEvent, chunk: JsonObject) -> Delta:
         answer = self._answer = self._answer or _Answer(chunk)
         answer.name(chunk)
         found = _error_of(chunk)
@@ -319,16 +331,34 @@ class _Answer:
 
     def add(self, message: JsonObject) -> str:
         """Take text and refusal of a message or a delta; return the text."""
-        text = self._halves.feed(self._text_of(message.get("content")))
+        text = self.add_text(self._text_of(message.get("content")))
+        self._refusal.append(read_text(message.get("refusal")))
+        return text
+
+    def add_text(self, text: str) -> str:
+        """Take characters; return them as far as they are whole."""
+        text = self._halves.feed(text)
         if text:
             self._text.append(text)
-        self._refusal.append(read_text(message.get("refusal")))
         return text
 
     @property
     def has_tokens(self) -> bool:
         """Whether any token came."""
         return bool(self._tokens)
+
+    def is_plain(self, chunk: JsonObject) -> bool:
+        """Whether a chunk that added text would change that text alone if it came again."""
+        choices = objects(chunk.get("choices"))
+        delta: JsonValue = choices[0].get("delta")
+        return (
+            len(choices) == 1
+            and not self._tokens
+            and not choices[0].get("logprobs")
+            and is_object(delta)
+            and isinstance(delta.get("content"), str)
+            and not any(delta.get(name) for name in ("refusal", "tool_calls", "function_call"))
+        )
 
     def add_logprobs(self, choice: JsonObject) -> tuple[TokenLogprob, ...]:
         """Take the tokens of the answer, and return them; those of a refusal belong to none."""

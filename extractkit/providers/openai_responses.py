@@ -39,6 +39,7 @@ from extractkit.providers._openai import (
     spoken,
     withheld,
 )
+from extractkit.providers._refrain import Refrain
 from extractkit.providers._sdk import OPENAI_SDK
 from extractkit.providers._spelling import Spelling
 from extractkit.providers._tools import put_tools, response_items
@@ -239,6 +240,8 @@ class Decoder:
         self._response: JsonObject = {}
         self._items: dict[int, _Item] = {}
         self._places: dict[str, int] = {}
+        self._refrain = Refrain()
+        self._part = _Part("output_text")  # that the refrain's text belongs to
         self._has_end = False
 
     @property
@@ -253,9 +256,19 @@ class Decoder:
             ProviderError: If the event says that the provider failed.
             MalformedResponseError: If it is not what the API promises.
         """
+        text = self._refrain.text_of(event)
+        if text is not None:
+            return self._part.add(text, [])
+        self._refrain.forget()
         if event.data.strip() == "[DONE]":
             return NOTHING
         payload = read_event(event)
+        found = self._read(event, payload)
+        if found.text and not payload.get("logprobs") and not self._part.logprobs:
+            self._refrain.learn(event, payload, "delta")
+        return found
+
+    def _read(self, event: ServerEvent, payload: JsonObject) -> Delta:
         kind = read_text(payload.get("type")) or event.event
         found: JsonValue = payload.get("error")
         if kind == "error" or found:
@@ -278,7 +291,12 @@ class Decoder:
         if is_object(found):
             item.set(found, is_done=kind == "response.output_item.done")
             return NOTHING
-        return item.feed(kind, payload)
+        part = item.take(kind, payload)
+        if part is None:
+            return NOTHING
+        self._part = part
+        added = part.add(read_text(payload.get("delta")), entries(payload.get("logprobs")))
+        return added if kind == _TEXT and item.is_answer else NOTHING
 
     def _place(self, payload: JsonObject, item: JsonValue) -> int | None:
         """Return which item an event is about: llama.cpp (2026-10) says its id alone."""
@@ -340,20 +358,22 @@ class _Item:
         self._item = item
         self._is_done = is_done
 
-    def feed(self, kind: str, payload: JsonObject) -> Delta:
-        """Take one event about this item; return what it adds to the answer."""
-        delta = read_text(payload.get("delta"))
-        if kind in _PART_OF:
-            index: JsonValue = payload.get("content_index")
-            part = self._parts.setdefault(
-                index if isinstance(index, int) else 0, _Part(_PART_OF[kind])
-            )
-            found = part.add(delta, entries(payload.get("logprobs")))
-            is_answer = kind == _TEXT and self._item.get("phase") != "commentary"
-            return found if is_answer else NOTHING
+    @property
+    def is_answer(self) -> bool:
+        """Whether its text may be the answer."""
+        return self._item.get("phase") != "commentary"
+
+    def take(self, kind: str, payload: JsonObject) -> _Part | None:
+        """Take one event about this item; return the part that it adds to, if it does."""
         if kind in _ARGUMENTS:
-            self._arguments.append(delta)
-        return NOTHING
+            self._arguments.append(read_text(payload.get("delta")))
+        if kind not in _PART_OF:
+            return None
+        index: JsonValue = payload.get("content_index")
+        at = index if isinstance(index, int) else 0
+        if at not in self._parts:
+            self._parts[at] = _Part(_PART_OF[kind])
+        return self._parts[at]
 
     def read(self) -> JsonObject:
         """Return the item, put together from its pieces where it did not come whole."""
