@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
-from contextlib import contextmanager
 from typing import Generic, Self, TypeVar
 
 from extractkit.engine import Changes, Ended, Flow, Live, adrive_live, drive_live
@@ -50,7 +49,7 @@ class ResultStream(Generic[T]):
         self._pieces: Generator[Changes, None, ExtractionResult[T]] | None = None
         self._apieces: AsyncGenerator[Changes | Ended[ExtractionResult[T]], None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._reading = threading.Lock()
+        self._turn = threading.Lock()
         self._error: BaseException | None = None
         self._result: ExtractionResult[T] | None = None
         self._is_closed = False
@@ -113,10 +112,13 @@ class ResultStream(Generic[T]):
             UsageError: If another thread is reading it, or it is for `async with`.
         """
         self._require_way(is_async=False)
-        with self._alone():
+        self._take_turn()
+        try:
             self._is_closed = True
             if self._pieces is not None:
                 self._pieces.close()
+        finally:
+            self._turn.release()
 
     # --- for `async with` and `async for` -------------------------------------------------------
 
@@ -171,48 +173,53 @@ class ResultStream(Generic[T]):
             UsageError: If another task is reading it, or it is not for `async with`.
         """
         self._require_way(is_async=True)
-        with self._alone():
+        self._take_turn()
+        try:
             self._is_closed = True
             if self._apieces is not None:
                 await self._apieces.aclose()
+        finally:
+            self._turn.release()
 
     # --- what both do ---------------------------------------------------------------------------
 
     def _next(self) -> Changes | None:
         """Read the next piece; return what it changes, None at the end."""
-        with self._alone():
+        self._take_turn()
+        try:
             if self._is_over():
                 return None
             if self._pieces is None:
                 self._pieces = drive_live(self._start(), self._provider)
-            try:
-                return next(self._pieces)
-            except StopIteration as done:
-                self._result = done.value
-                return None
-            except BaseException as error:
-                self._error = error
-                raise
+            return next(self._pieces)
+        except StopIteration as done:
+            self._result = done.value
+            return None
+        except BaseException as error:
+            self._error = self._error or error
+            raise
+        finally:
+            self._turn.release()
 
     async def _anext(self) -> Changes | None:
-        with self._alone():
+        self._take_turn()
+        try:
             if self._is_over():
                 return None
             if self._apieces is None:
                 self._loop = asyncio.get_running_loop()
                 self._apieces = adrive_live(self._start(), self._provider)
-            elif self._loop is not asyncio.get_running_loop():
-                raise UsageError("this stream was begun in another event loop; read it there")
-            try:
-                told = await anext(self._apieces)
-            except BaseException as error:
-                self._error = error
-                raise
+            told = await anext(self._apieces)
             if not isinstance(told, Ended):
                 return told
             self._result = told.result
             await self._apieces.aclose()
-            return None
+        except BaseException as error:
+            self._error = self._error or error
+            raise
+        finally:
+            self._turn.release()
+        return None
 
     def _all_changes(self) -> Iterator[Change]:
         while (changes := self._next()) is not None:
@@ -258,11 +265,8 @@ class ResultStream(Generic[T]):
                 "not asynchronous use stream"
             )
 
-    @contextmanager
-    def _alone(self) -> Generator[None]:
-        if not self._reading.acquire(blocking=False):
+    def _take_turn(self) -> None:
+        if self._loop is not None and self._loop is not asyncio.get_running_loop():
+            raise UsageError("this stream was begun in another event loop; read it there")
+        if not self._turn.acquire(blocking=False):
             raise UsageError("this stream is being read already, by another thread or task")
-        try:
-            yield
-        finally:
-            self._reading.release()

@@ -176,7 +176,8 @@ class TypedPlaces:
         at = (id(schema), part.name if part.before else "")
         known = self._readers.get(at)
         if known is None:  # the schema is kept, so that no other one gets its id
-            made = _Reader(part, self._definitions, asks=bool(part.before) and _asks(schema))
+            asks = bool(part.before) and _asks(schema, self._by_ref)
+            made = _Reader(part, self._definitions, asks=asks)
             known = self._readers.setdefault(at, (schema, made))
         return known[1]
 
@@ -310,14 +311,18 @@ def _literals(schema: _Core) -> list[Any] | None:
     return schema["expected"] if schema["type"] == "literal" else None
 
 
-def _asks(schema: _Core) -> bool:
+def _asks(schema: _Core, by_ref: Mapping[str, _Core]) -> bool:
     """Whether a validator of a field may look at the fields before it."""
     waiting: list[Any] = [schema]
+    seen: set[str] = set()
     while waiting:
         part: Any = waiting.pop()
         if is_object(part) and part.get("type") not in _OF_FIELDS:
             if part.get("type") == "with-info" or part.get("default_factory_takes_data"):
                 return True
+            if part.get("type") == "definition-ref" and part["schema_ref"] not in seen:
+                seen.add(part["schema_ref"])
+                waiting.append(by_ref[part["schema_ref"]])
             waiting += [part[key] for key in part if key not in ("metadata", "serialization")]
         elif isinstance(part, list | tuple):
             waiting += cast("list[Any]", part)

@@ -198,7 +198,7 @@ class FieldNow:
         return self._read
 
     def __getattr__(self, name: str) -> FieldNow:
-        if name.startswith("__"):  # what Python itself looks for
+        if name.startswith("_"):  # what Python and others look for; a part is reached by index
             raise AttributeError(name)
         return FieldNow(self._places, join(self.pointer, self._places.key(self.pointer, name)))
 
