@@ -23,7 +23,14 @@ from extractkit.engine.several import seeded
 from extractkit.engine.steps import Answer, Budget, Step, Tell, ask, told_of
 from extractkit.engine.watching import Watch
 from extractkit.errors import MalformedResponseError, ProviderError, UnsupportedError
-from extractkit.messages import Capabilities, ModelRequest, ModelResponse, StopReason, Usage
+from extractkit.messages import (
+    Capabilities,
+    ModelRequest,
+    ModelResponse,
+    StopReason,
+    Usage,
+    changed,
+)
 from extractkit.results import Finding, Timing, Validity
 
 __all__ = ["Asking", "Flowing"]
@@ -170,7 +177,7 @@ class Asking(Generic[T]):
                 number = self._watch.sent(request, self._budget.left())
 
         answer = yield from ask(request, budget or self._budget, failed=failed, hears=live)
-        answer = dataclasses.replace(answer, number=number)
+        answer = changed(answer, number=number)
         _require_text(answer.response, self._provider)
         self._watch.received(answer)
         return answer

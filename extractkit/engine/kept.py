@@ -6,7 +6,6 @@ same of text after text: schema, plan, instructions and examples are the same ea
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -14,7 +13,7 @@ from extractkit import prompts
 from extractkit.engine.coding import with_codes
 from extractkit.engine.question import Question, require_text
 from extractkit.engine.setup import Setup, prepare
-from extractkit.messages import Capabilities
+from extractkit.messages import Capabilities, changed
 from extractkit.schema import compile_schema
 
 __all__ = ["put"]
@@ -62,4 +61,4 @@ def put(question: Question[T], capabilities: Capabilities) -> Setup[T]:
 
 def _about(setup: Setup[T], question: Question[T]) -> Setup[T]:
     request = prompts.about(setup.request, setup.compiled, question.text, question.task)
-    return dataclasses.replace(setup, question=question, request=request)
+    return changed(setup, question=question, request=request)

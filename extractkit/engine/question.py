@@ -6,13 +6,13 @@ Neighbours: `api` makes a Question, `setup` decides how it is put.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar, cast
 
 from extractkit.checks import Check
 from extractkit.engine.several import require_samples
 from extractkit.errors import UsageError
-from extractkit.messages import Sampling, require_number
+from extractkit.messages import Sampling, changed, require_number
 from extractkit.prompts import Task
 from extractkit.results import Decoding, Example, Grounding, Retry, Strategy, Validity
 
@@ -57,11 +57,7 @@ class Question(Generic[T]):
 
     def about(self, text: str) -> Question[T]:
         """Return the same question about another text, which shares what is kept of this one."""
-        other: Question[T] = object.__new__(type(self))
-        for name in _NAMES:  # all of it has been checked, so that nothing is here again
-            object.__setattr__(other, name, getattr(self, name))
-        object.__setattr__(other, "text", text)
-        return other
+        return changed(self, text=text)  # all of it has been checked
 
     def __post_init__(self) -> None:
         _require_timeout(self.timeout_s)
@@ -86,7 +82,6 @@ class Question(Generic[T]):
         require_samples(self.samples, self.sampling, self.decoding)
 
 
-_NAMES: Final = tuple(item.name for item in fields(Question))
 _KINDS: Final[dict[str, type]] = {
     "sampling": Sampling,
     "decoding": Decoding,

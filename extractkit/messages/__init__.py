@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias
 
+from extractkit.messages._copies import changed
 from extractkit.messages._sampling import (
     ALL_SAMPLING,
     PENALTIES,
@@ -44,6 +45,7 @@ __all__ = [
     "TokenLogprob",
     "ToolOffer",
     "Usage",
+    "changed",
     "require_beam",
     "require_number",
     "sampling_given",

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from extractkit.messages import Constraint, Message, ModelRequest, Sampling
+from extractkit.messages import Constraint, Message, ModelRequest, Sampling, changed
 from extractkit.paths import JsonValue, is_array, is_object
 from extractkit.prompts._calls import calling, calling_again
 from extractkit.prompts._outline import definition, listed, literal, outline
@@ -146,7 +146,7 @@ def about(
     """
     behind = _behind(request.constraint, compiled)
     asked = Message(role="user", content=f"{_fenced(text, task)}{behind}")
-    return dataclasses.replace(request, messages=(*request.messages[:-1], asked))
+    return changed(request, messages=(*request.messages[:-1], asked))
 
 
 def feedback(

@@ -20,7 +20,7 @@ from extractkit.errors import (
     UnsupportedError,
     UsageError,
 )
-from extractkit.messages import Delta, ModelRequest, ModelResponse, StopReason, Usage
+from extractkit.messages import Delta, ModelRequest, ModelResponse, StopReason, Usage, changed
 from extractkit.paths import JsonValue
 from extractkit.providers._door import door
 from extractkit.providers._errors import from_exception, from_key_function, is_of_another_loop
@@ -304,7 +304,7 @@ class Exchange:
                 stop=StopReason.UNKNOWN,
                 stop_detail=f"several choices, {choices} in all",
             )
-        return dataclasses.replace(
+        return changed(
             response,
             stop_detail=shown(response.stop_detail),
             model=shown(response.model),
