@@ -26,7 +26,7 @@ def changed(value: T, **fields: object) -> T:
     Raises:
         AttributeError: If there is no such field.
     """
-    kind: type[Any] = type(value)
+    kind: Any = type(value)
     copy: T = object.__new__(kind)
     for get, put in _slots(kind):
         put(copy, get(value))
