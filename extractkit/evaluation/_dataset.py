@@ -1,0 +1,228 @@
+"""Inputs with their labels, read whole and checked before anything is spent.
+
+Neighbours: `_tables` reads files row by row, `_cases` makes cases of rows, `_labels` holds labels
+to the target, `evaluate` asks for answers. Nothing is guessed: what cannot be used is told with
+its line.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, overload
+
+from extractkit.errors import UsageError
+from extractkit.evaluation._cases import BadRow, Case, Columns, Mapped
+from extractkit.evaluation._labels import Labels
+from extractkit.evaluation._tables import Table, read_csv, read_jsonl, read_parquet
+from extractkit.paths import Pointer
+from extractkit.schema import CompiledSchema, compile_schema
+
+__all__ = ["Dataset"]
+
+_SHOWN: Final = 10
+
+
+class Dataset(Sequence[Case]):
+    """Cases in order, each with an id of its own; held in memory.
+
+    Args:
+        cases: The cases.
+        fields: Pointers of what the labels speak of, where they leave the rest of the target open;
+            None where they are whole.
+        bad: Rows that were left out because they cannot be used.
+
+    Raises:
+        UsageError: If there is none, two have one id, or an id or text is no text.
+    """
+
+    def __init__(
+        self,
+        cases: Iterable[Case],
+        *,
+        fields: Iterable[Pointer] | None = None,
+        bad: Iterable[BadRow] = (),
+    ) -> None:
+        self._cases = tuple(cases)
+        self.fields = None if fields is None else tuple(fields)
+        self.bad = tuple(bad)
+        _refuse(_faults(self._cases), len(self._cases), "cases")
+        if not self._cases:
+            raise UsageError("a data set without a case; expected at least one")
+
+    @classmethod
+    def of(
+        cls,
+        rows: Iterable[Mapping[str, Any]],
+        *,
+        text: str = "text",
+        id: str | None = "id",
+        label: Columns = "label",
+        skip_bad: bool = False,
+    ) -> Dataset:
+        """Return the cases of rows of your own.
+
+        Args:
+            rows: Mappings from names of columns to what they hold.
+            text: The column of the input; a name, or a JSON Pointer into the row.
+            id: The column of the id, likewise; None numbers the rows from 1.
+            label: The column of a label object; or the columns that are fields of the same name;
+                or {field: column}, where a field is a name or a JSON Pointer into the answer. With
+                fields, only they are judged. None: there are no labels.
+            skip_bad: Leave out rows that cannot be used, and list them in `bad`.
+
+        Raises:
+            UsageError: If a row cannot be used, with the place of each.
+        """
+        found: Table = ((f"row {place}", row) for place, row in enumerate(rows, start=1))
+        return cls._read(found, Mapped(text, id, label), skip_bad=skip_bad)
+
+    @classmethod
+    def from_jsonl(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        text: str = "text",
+        id: str | None = "id",
+        label: Columns = "label",
+        skip_bad: bool = False,
+    ) -> Dataset:
+        """Return the cases of a file with a JSON object on each line; see `of`.
+
+        Raises:
+            UsageError: If the file cannot be read, or a row cannot be used, with its line.
+        """
+        return cls._read(read_jsonl(path), Mapped(text, id, label), skip_bad=skip_bad)
+
+    @classmethod
+    def from_csv(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        text: str = "text",
+        id: str | None = "id",
+        label: Columns = None,
+        delimiter: str = ",",
+        skip_bad: bool = False,
+    ) -> Dataset:
+        """Return the cases of a CSV file in UTF-8 with a line of names; see `of`.
+
+        An empty cell of a label is null. Other cells are texts where the target takes a text, else
+        what JSON says they are. A single column of label objects holds them as JSON.
+
+        Raises:
+            UsageError: If the file cannot be read, or a row cannot be used, with its line.
+        """
+        mapping = Mapped(text, id, label, is_text=True)
+        return cls._read(read_csv(path, delimiter=delimiter), mapping, skip_bad=skip_bad)
+
+    @classmethod
+    def from_parquet(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        text: str = "text",
+        id: str | None = "id",
+        label: Columns = "label",
+        skip_bad: bool = False,
+    ) -> Dataset:
+        """Return the cases of a Parquet file; see `of`. Rows are counted from 1.
+
+        Raises:
+            UsageError: If the file cannot be read, or a row cannot be used, with its number.
+            MissingDependencyError: If pyarrow is not installed.
+        """
+        return cls._read(read_parquet(path), Mapped(text, id, label), skip_bad=skip_bad)
+
+    @classmethod
+    def _read(cls, table: Table, mapping: Mapped, *, skip_bad: bool) -> Dataset:
+        cases: list[Case] = []
+        bad: list[BadRow] = []
+        taken: dict[str, str] = {}
+        for place, row in table:
+            case = mapping.case(place, row)
+            if isinstance(case, Case) and case.id in taken:
+                case = BadRow(place=place, reason=f"the id {case.id!r} is that of {taken[case.id]}")
+            if isinstance(case, BadRow):
+                bad.append(case)
+            else:
+                taken[case.id] = place
+                cases.append(case)
+        if not skip_bad:
+            _refuse(bad, len(cases) + len(bad), "rows")
+        return cls(cases, fields=mapping.fields, bad=bad)
+
+    def __len__(self) -> int:
+        return len(self._cases)
+
+    @overload
+    def __getitem__(self, place: int) -> Case: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Case, ...]: ...
+    def __getitem__(self, place: int | slice) -> Case | tuple[Case, ...]:
+        return self._cases[place]
+
+    def __iter__(self) -> Iterator[Case]:
+        return iter(self._cases)
+
+    def __repr__(self) -> str:
+        labelled = sum(case.is_labelled for case in self._cases)
+        return f"Dataset({len(self)} cases, {labelled} labelled, {len(self.bad)} bad rows)"
+
+    def checked(self, target: Any, *, skip_bad: bool = False) -> Dataset:
+        """Return the same cases, their labels as plain JSON that fits the target.
+
+        Args:
+            target: What is extracted, or a CompiledSchema of it.
+            skip_bad: Leave out cases whose labels do not fit, and list them in `bad`.
+
+        Raises:
+            UsageError: If a label does not fit, with its place and what is wrong there.
+            SchemaError: If the target cannot be expressed.
+        """
+        compiled = (
+            target if isinstance(target, CompiledSchema) else compile_schema(target, "json-schema")
+        )
+        labels = Labels(compiled, self.fields)
+        cases: list[Case] = []
+        bad: list[BadRow] = []
+        for case in self._cases:
+            if not case.is_labelled:
+                cases.append(case)
+                continue
+            label, reason = labels.fitted(case.label)
+            if reason:
+                bad.append(BadRow(place=case.place or f"case {case.id!r}", reason=reason))
+            else:
+                cases.append(replace(case, label=label))
+        if not skip_bad:
+            _refuse(bad, len(self), "labels")
+        return Dataset(cases, fields=self.fields, bad=(*self.bad, *bad))
+
+
+def _faults(cases: Sequence[Case]) -> list[BadRow]:
+    taken: dict[str, str] = {}
+    bad: list[BadRow] = []
+    for number, case in enumerate(cases, start=1):
+        place = case.place or f"case {number}"
+        given: tuple[Any, ...] = (case.id, case.text)
+        wrong = [part for part in given if not isinstance(part, str)]
+        if wrong:
+            bad.append(BadRow(place=place, reason=f"found {wrong[0]!r:.60}, expected a text"))
+        elif case.id in taken:
+            bad.append(
+                BadRow(place=place, reason=f"the id {case.id!r} is that of {taken[case.id]}")
+            )
+        taken.setdefault(case.id, place)
+    return bad
+
+
+def _refuse(bad: Sequence[BadRow], count: int, what: str) -> None:
+    if bad:
+        shown = "; ".join(map(str, bad[:_SHOWN]))
+        more = f"; and {len(bad) - _SHOWN} more" if len(bad) > _SHOWN else ""
+        raise UsageError(
+            f"{len(bad)} of {count} {what} cannot be used: {shown}{more}; correct them, or leave "
+            "them out with skip_bad=True"
+        )

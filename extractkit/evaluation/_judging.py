@@ -1,0 +1,403 @@
+"""An answer beside its label, place by place.
+
+Neighbours: `_judged` says what can be found, `_comparators` compare two values, `_pairing` pairs
+elements of lists, `_measures` counts. A field is a place of the target: all elements of a list,
+and all keys of a map, are "*".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final, Literal, TypeAlias
+
+from extractkit.errors import UsageError
+from extractkit.evaluation._comparators import (
+    Comparator,
+    Exact,
+    Ignored,
+    Items,
+    Moment,
+    Number,
+    Text,
+    asked,
+    shown,
+)
+from extractkit.evaluation._judged import Comparison, Given, Judged, ListMatch, Outcome, State
+from extractkit.evaluation._pairing import MOST_PAIRS, Pairs, assigned, by_key
+from extractkit.grounding.normalize import fold_phrase
+from extractkit.paths import JsonValue, Pointer, is_array, is_object, join, split
+from extractkit.schema import CompiledSchema
+from extractkit.schema.convert import below, settle
+from extractkit.schema.digits import is_decimal
+from extractkit.schema.match import is_unknown
+from extractkit.schema.nodes import (
+    AllOfNode,
+    AnyNode,
+    ArrayNode,
+    ChoiceNode,
+    Node,
+    NumberNode,
+    ObjectNode,
+    StringNode,
+    UnionNode,
+)
+from extractkit.schema.plain import json_key
+
+__all__ = ["Rule", "Ruler"]
+
+Rule: TypeAlias = Comparator | Items | Ignored
+
+_FORMATS: Final = frozenset({"date", "date-time", "time"})
+_LEFT_OUT: Final[Any] = object()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Spot:
+    """Where a comparison stands: the node, the field, and the place in the document."""
+
+    node: Node | None
+    field: str = ""
+    pointer: Pointer = ""
+
+
+class Ruler:
+    """Compares answers of one target with labels.
+
+    Args:
+        compiled: The target.
+        rules: Field -> how it is compared, such as {"/items": Items(key="sku"),
+            "/items/*/price": Number(absolute=0.01), "/remark": Ignored()}.
+        fields: What the labels speak of; None: of everything.
+
+    Raises:
+        UsageError: If a rule or a field names no place of the target, or a rule is none.
+    """
+
+    def __init__(
+        self,
+        compiled: CompiledSchema,
+        rules: Mapping[str, Rule] | None = None,
+        fields: Iterable[Pointer] | None = None,
+    ) -> None:
+        self._tree = compiled.tree
+        self._has_defaults = compiled.adapter is not None
+        self._rules = dict(rules or {})
+        self._fields = None if fields is None else [split(field) for field in fields]
+        rule: Any
+        for field, rule in self._rules.items():
+            if not callable(rule) and not isinstance(rule, Items | Ignored):
+                raise UsageError(
+                    f"the rule of {field!r} is {rule!r:.60}; expected a comparator, such as "
+                    "Number(absolute=0.01), or a function of (expected, found)"
+                )
+        for field in [*self._rules, *(fields or ())]:
+            if not any(self._spots(self._tree.root, split(field))):
+                raise UsageError(f"{field!r} names no place of the target", pointer=field)
+
+    def compare(self, expected: JsonValue, found: JsonValue) -> Comparison:
+        """Return the answer beside the label, both plain JSON in the user's form."""
+        lists: list[ListMatch] = []
+        places = self._pair(_Spot(node=self._tree.root), expected, found, lists)
+        return Comparison(places=tuple(places), lists=tuple(lists))
+
+    def unanswered(self, expected: JsonValue) -> Comparison:
+        """Return the label beside no answer: nothing of it is right, not even what is null."""
+        places = self._pair(_Spot(node=self._tree.root), expected, expected, [])
+        return Comparison(
+            places=tuple(
+                replace(each, outcome="unanswered", why="there is no answer", found=None)
+                for each in places
+            )
+        )
+
+    def given(self, document: JsonValue) -> dict[str, Given]:
+        """Return how often each field of an answer holds a value, null and UNKNOWN."""
+        counts: dict[str, Given] = {}
+        for spot, value, node in self._leaves(_Spot(node=self._tree.root), document):
+            count = counts.setdefault(spot.field, {"value": 0, "null": 0, "unknown": 0})
+            count[_state(value, node)] += 1
+        return counts
+
+    def _spots(self, node: Node, tokens: Sequence[str]) -> Iterator[Node]:
+        """Yield the nodes at a field."""
+        node = self._tree.resolve(node)
+        if isinstance(node, UnionNode | AllOfNode):
+            parts = node.branches if isinstance(node, UnionNode) else node.parts
+            for part in parts:
+                yield from self._spots(part, tokens)
+        elif not tokens or isinstance(node, AnyNode):
+            yield node
+        elif isinstance(node, ArrayNode):
+            if tokens[0] == "*" or tokens[0].isdecimal():
+                for part in (*node.prefix, node.items):
+                    yield from self._spots(part, tokens[1:])
+        elif isinstance(node, ObjectNode):
+            named = [prop.node for prop in node.properties if prop.name == tokens[0]]
+            of_map = [node.extra, *(part for _, part in node.patterns)]
+            for part in named or of_map:
+                yield from self._spots(part, tokens[1:])
+
+    def _is_judged(self, field: str) -> bool:
+        if isinstance(self._rules.get(field), Ignored):
+            return False
+        if self._fields is None or not field:
+            return True
+        mine = split(field)
+        return any(mine[: len(each)] == each[: len(mine)] for each in self._fields)
+
+    def _pair(
+        self, spot: _Spot, expected: JsonValue, found: JsonValue, lists: list[ListMatch]
+    ) -> Iterator[Judged]:
+        if not self._is_judged(spot.field):
+            return
+        node = self._settled(spot.node, expected)
+        other = self._settled(spot.node, found)
+        states = _state(expected, node), _state(found, other)
+        own = self._rules.get(spot.field)
+        if states != ("value", "value"):
+            yield from self._apart(spot, expected, found, states)
+        elif callable(own):
+            yield self._leaf(spot, own, expected, found)
+        elif is_object(expected) and is_object(found):
+            yield from self._objects(replace(spot, node=node), expected, found, lists)
+        elif is_array(expected) and is_array(found):
+            yield from self._lists(replace(spot, node=node), expected, found, lists)
+        else:
+            yield self._leaf(spot, self._usual(spot.node, node, expected), expected, found)
+
+    def _apart(
+        self, spot: _Spot, expected: JsonValue, found: JsonValue, states: tuple[State, State]
+    ) -> Iterator[Judged]:
+        """Yield what there is where not both hold a value."""
+        judged = partial(Judged, field=spot.field, pointer=spot.pointer)
+        both = judged(outcome="wrong", why="", expected=_json(expected), found=_json(found))
+        wanted, given = states
+        if wanted == given:
+            same: Outcome = "right" if wanted == "unknown" else "empty"
+            yield replace(both, outcome=same, why=f"both are {_NAMES[wanted]}")
+        elif given == "unknown":
+            yield replace(both, outcome="declined", why="the answer is UNKNOWN")
+        elif given == "value":
+            why = f"the label is {_NAMES[wanted]}, the answer {shown(found)}"
+            yield from self._one_sided(spot, found, "fabricated", why)
+        elif wanted == "value":
+            why = f"{shown(expected)} expected, the answer is null"
+            yield from self._one_sided(spot, expected, "missed", why)
+        else:
+            yield replace(both, why="the label is UNKNOWN, the answer null")
+
+    def _one_sided(
+        self, spot: _Spot, value: JsonValue, outcome: Outcome, why: str
+    ) -> Iterator[Judged]:
+        """Yield what only one of both holds, leaf by leaf."""
+        key = "expected" if outcome == "missed" else "found"
+        parts = [
+            part
+            for part, given, node in self._leaves(spot, value)
+            if _state(given, node) != "null" and self._is_judged(part.field)
+        ]
+        if not parts or callable(self._rules.get(spot.field)):
+            parts = [spot]
+        for part in parts:
+            here = value if part.pointer == spot.pointer else _at(value, part, spot)
+            yield Judged(
+                field=part.field,
+                pointer=part.pointer,
+                outcome=outcome,
+                why=why,
+                **{key: here},
+            )
+
+    def _leaves(
+        self, spot: _Spot, value: JsonValue
+    ) -> Iterator[tuple[_Spot, JsonValue, Node | None]]:
+        node = self._settled(spot.node, value)
+        children = list(self._children(replace(spot, node=node), value))
+        if not children or _state(value, node) != "value":
+            yield spot, value, node
+        for child, part in children if _state(value, node) == "value" else ():
+            yield from self._leaves(child, part)
+
+    def _children(self, spot: _Spot, value: JsonValue) -> Iterator[tuple[_Spot, JsonValue]]:
+        if is_object(value):
+            for key, part in value.items():
+                yield self._of_key(spot, key), part
+        elif is_array(value):
+            for at, part in enumerate(value):
+                yield _of_place(spot, at), part
+
+    def _of_key(self, spot: _Spot, key: str) -> _Spot:
+        declared = isinstance(spot.node, ObjectNode) and any(
+            prop.name == key for prop in spot.node.properties
+        )
+        is_map = isinstance(spot.node, ObjectNode) and not declared
+        return _Spot(
+            node=below(spot.node, key),
+            field=join(spot.field, "*" if is_map else key),
+            pointer=join(spot.pointer, key),
+        )
+
+    def _objects(
+        self,
+        spot: _Spot,
+        expected: Mapping[str, JsonValue],
+        found: Mapping[str, JsonValue],
+        lists: list[ListMatch],
+    ) -> Iterator[Judged]:
+        names = [*expected, *(name for name in found if name not in expected)]
+        for name in names:
+            wanted = expected.get(name, self._default(spot.node, name))
+            given = found.get(name, self._default(spot.node, name))
+            yield from self._pair(self._of_key(spot, name), wanted, given, lists)
+
+    def _default(self, node: Node | None, name: str) -> JsonValue:
+        """Return what a key that is left out means to the type."""
+        if self._has_defaults and isinstance(node, ObjectNode):
+            for prop in node.properties:
+                if prop.name == name and "default" in prop.node.notes:
+                    return prop.node.notes["default"]
+        return _LEFT_OUT
+
+    def _lists(
+        self,
+        spot: _Spot,
+        expected: Sequence[JsonValue],
+        found: Sequence[JsonValue],
+        lists: list[ListMatch],
+    ) -> Iterator[Judged]:
+        rule = self._rules.get(spot.field)
+        rule = rule if isinstance(rule, Items) else Items()
+        pairs, paired = self._paired(spot, expected, found, rule)
+        matched = 0
+        inner: list[ListMatch] = []
+        partners = dict(pairs)
+        judged: list[Judged] = []
+        for at, wanted in enumerate(expected):
+            place = _of_place(spot, at)
+            if at in partners:
+                mine: list[ListMatch] = []
+                part = list(self._pair(place, wanted, found[partners[at]], mine))
+                matched += Comparison(places=tuple(part), lists=tuple(mine)).is_exact
+                judged += part
+                inner += mine
+            else:
+                why = f"no element of the answer is like {shown(wanted)}"
+                judged += self._one_sided(place, wanted, "missed", why)
+        spare = set(range(len(found))) - set(partners.values())
+        for at in sorted(spare):
+            why = f"no element of the label is like {shown(found[at])}"
+            judged += self._one_sided(_of_place(spot, at), found[at], "fabricated", why)
+        in_order = [other for _, other in sorted(pairs)] == sorted(partners.values())
+        is_whole = matched == len(expected) == len(found)
+        lists.append(
+            ListMatch(
+                field=spot.field,
+                pointer=spot.pointer,
+                expected=len(expected),
+                found=len(found),
+                matched=matched,
+                in_order=in_order,
+                paired=paired,
+                is_right=is_whole and (in_order or not self._is_ordered(spot.node, rule)),
+            )
+        )
+        lists += inner
+        yield from judged
+
+    def _is_ordered(self, node: Node | None, rule: Items) -> bool:
+        if rule.is_ordered is not None:
+            return rule.is_ordered
+        is_set = isinstance(node, ArrayNode) and node.unique and not node.prefix
+        return not (is_set and self._has_defaults)
+
+    def _paired(
+        self, spot: _Spot, expected: Sequence[JsonValue], found: Sequence[JsonValue], rule: Items
+    ) -> tuple[Pairs, Literal["position", "key", "assignment"]]:
+        if rule.key is not None:
+            keys = (tuple(_key(each, rule.key) for each in side) for side in (expected, found))
+            return by_key(*keys), "key"
+        pairs = by_key(*(tuple(map(json_key, side)) for side in (expected, found)))
+        rows = _others(len(expected), [row for row, _ in pairs])
+        columns = _others(len(found), [column for _, column in pairs])
+        is_tuple = isinstance(spot.node, ArrayNode) and bool(spot.node.prefix)
+        if is_tuple or len(rows) * len(columns) > MOST_PAIRS:
+            shorter = min(len(expected), len(found))
+            return [(at, at) for at in range(shorter)], "position"
+
+        def alike(row: int, column: int) -> float:
+            place = _of_place(spot, rows[row])
+            return self._likeness(place, expected[rows[row]], found[columns[column]])
+
+        best = assigned(len(rows), len(columns), alike)
+        pairs += [(rows[row], columns[column]) for row, column in best]
+        return sorted(pairs), "assignment"
+
+    def _likeness(self, spot: _Spot, expected: JsonValue, found: JsonValue) -> float:
+        places = [each for each in self._pair(spot, expected, found, []) if each.outcome != "empty"]
+        return sum(each.is_right for each in places) / len(places) if places else 1.0
+
+    def _leaf(
+        self, spot: _Spot, comparator: Comparator, expected: JsonValue, found: JsonValue
+    ) -> Judged:
+        verdict = asked(comparator, expected, found)
+        return Judged(
+            field=spot.field,
+            pointer=spot.pointer,
+            outcome="right" if verdict.is_equal else "wrong",
+            why=verdict.why,
+            expected=expected,
+            found=found,
+        )
+
+    def _usual(self, node: Node | None, settled: Node | None, expected: JsonValue) -> Comparator:
+        """Return the comparator of a type."""
+        if node is not None and is_decimal(node, self._tree):
+            return Number()
+        if isinstance(settled, ChoiceNode):
+            return Exact()
+        if isinstance(settled, StringNode) and settled.format in _FORMATS:
+            return Moment()
+        if isinstance(settled, NumberNode):
+            return Number()
+        return Text() if isinstance(expected, str) else Exact()
+
+    def _settled(self, node: Node | None, value: JsonValue) -> Node | None:
+        if node is None or value is _LEFT_OUT:
+            return None
+        return settle(node, value, self._tree)
+
+
+_NAMES: Final = {"null": "null", "unknown": "UNKNOWN", "value": "a value"}
+
+
+def _state(value: JsonValue, node: Node | None) -> State:
+    if value is None or value is _LEFT_OUT:
+        return "null"
+    return "unknown" if node is not None and is_unknown(node) else "value"
+
+
+def _json(value: JsonValue) -> JsonValue:
+    return None if value is _LEFT_OUT else value
+
+
+def _of_place(spot: _Spot, at: int) -> _Spot:
+    return _Spot(node=below(spot.node, at), field=f"{spot.field}/*", pointer=f"{spot.pointer}/{at}")
+
+
+def _at(value: JsonValue, part: _Spot, spot: _Spot) -> JsonValue:
+    for token in split(part.pointer[len(spot.pointer) :]):
+        value = value[int(token)] if is_array(value) else value[token]
+    return value
+
+
+def _key(element: JsonValue, name: str) -> str | None:
+    value = element.get(name) if is_object(element) else None
+    if value is None:
+        return None
+    return json_key(fold_phrase(value) if isinstance(value, str) else value)
+
+
+def _others(count: int, taken: Iterable[int]) -> list[int]:
+    return sorted(set(range(count)).difference(taken))
