@@ -90,7 +90,8 @@ def _are_scalars(values: list[Any]) -> bool:
     return not any(isinstance(value, list) for value in values)
 
 
-def _tool(function: dict[str, Any]) -> Tool[..., Any]:
+def tool_of(function: dict[str, Any]) -> Tool[..., Any]:
+    """Return a function of the data set as a tool."""
     schema = {"properties": {}, **_mapped(function["parameters"])}
     return Tool.of_schema(function["name"], schema, description=function.get("description", ""))
 
@@ -117,7 +118,8 @@ def _plain(value: Any) -> Any:
     return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
-def _labelled(case: dict[str, Any], tools: dict[str, Tool[..., Any]]) -> Iterator[_Sample]:
+def labelled_of(case: dict[str, Any], tools: dict[str, Tool[..., Any]]) -> Iterator[_Sample]:
+    """Yield the true calls of a case: with all accepted arguments, and with only the required."""
     for label in case.get("ground_truth") or ():
         for name, accepted in label.items():
             tool = tools[name]
@@ -215,7 +217,7 @@ def main() -> int:
     for path in sorted((data_folder() / "bfcl" / "dev").glob("*.jsonl")):
         for case in rows("bfcl", "dev", path.name):
             counts["cases"] += 1
-            tools = {function["name"]: _tool(function) for function in case["function"]}
+            tools = {function["name"]: tool_of(function) for function in case["function"]}
             counts["functions"] += len(tools)
             for api in _APIS:
                 try:
@@ -223,7 +225,7 @@ def main() -> int:
                     counts["definitions"] += len(tools)
                 except SchemaError as error:
                     wrong.append(f"{case['id']} {api}: {error}")
-            for sample in _labelled(case, tools):
+            for sample in labelled_of(case, tools):
                 if not _fits(sample):
                     misfits[sample.id] = json.dumps(sample.arguments)[:300]
                     continue
