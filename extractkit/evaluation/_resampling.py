@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Draws", "bca", "studentised", "widened"]
 
 _NORMAL: Final = NormalDist()
+_EDGE: Final = 1e-9
 _BLOCK: Final = 1 << 20
 """Inputs drawn at once: 8 MB."""
 
@@ -139,9 +140,10 @@ def _tails(count: int, level: float) -> tuple[float, float]:
     What is drawn spreads less than the inputs do, and few inputs say little of their spread.
     """
     if count < 2:
-        return 0.0 + 1e-9, 1.0 - 1e-9
+        return _EDGE, 1.0 - _EDGE
     wide = math.sqrt(count / (count - 1)) * student_quantile((1.0 + level) / 2.0, count - 1)
-    return _NORMAL.cdf(-wide), _NORMAL.cdf(wide)
+    tail = max(_NORMAL.cdf(-wide), _EDGE)
+    return tail, 1.0 - tail
 
 
 def _ends(found: Array, low: float, high: float) -> tuple[float, float]:
