@@ -227,14 +227,16 @@ async def _heard(
             async with _within(None if end is None else end - time.monotonic()):
                 delta = await anext(pieces, None)
             if delta is None:
-                raise _without_end(provider)
+                break
             yield hears.hear(delta), delta.response
             if delta.response is not None:
                 return
     except (ProviderError, DeadlineExceededError) as error:
         yield (), _broken_by(error, hears)
+        return
     finally:
         await pieces.aclose()
+    raise _without_end(provider)
 
 
 @asynccontextmanager
