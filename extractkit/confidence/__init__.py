@@ -6,6 +6,7 @@
     score       all of it for one answer, by pointers into the user's shape
     agreement   the share of several answers that hold the same value
     majority    one document of the values that most of several answers hold
+    early       the same of each value while the answer still comes
     places      the closed sets of an answer, for a model that scores every alternative
 
 Neighbours: `engine` asks for the scores of an answer, `calibration` makes probabilities of being
@@ -18,17 +19,21 @@ UTF-8.
 from extractkit.confidence._agreement import agreement
 from extractkit.confidence._alignment import Alignment, align
 from extractkit.confidence._choice import Choice, choice_probability
+from extractkit.confidence._early import Early, NotYet
 from extractkit.confidence._exact import ChoicePlace
 from extractkit.confidence._majority import majority, nearest
 from extractkit.confidence._matching import Option
-from extractkit.confidence._score import Scores, choice_places, open_values, score
+from extractkit.confidence._score import choice_places, open_values, score
 from extractkit.confidence._sequence import Sequence, sequence_probability
 from extractkit.confidence._shape import shape_agreement
+from extractkit.confidence._weighing import Scores
 
 __all__ = [
     "Alignment",
     "Choice",
     "ChoicePlace",
+    "Early",
+    "NotYet",
     "Option",
     "Scores",
     "Sequence",

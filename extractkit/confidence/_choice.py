@@ -22,15 +22,17 @@ from extractkit.confidence._sequence import FORCED, missing_bytes, probability_o
 from extractkit.errors import UsageError
 from extractkit.messages import TokenLogprob
 
-__all__ = ["Choice", "choice_probability", "choose"]
+__all__ = ["BACK", "NOT_TOLD_APART", "Choice", "choice_probability", "choose"]
 
+NOT_TOLD_APART: Final = "no token is known that tells the legal values apart"
+"""Why there is no number where the tokens end before one option is left."""
 _NOTHING: Final = 1e-9
 """Masses below this come from rounding."""
 _ROUNDED: Final = 1e-6
 """So much of the mass at a token may be missing because numbers were rounded."""
 _MOST: Final = 1.01
 """More than 1 by so little comes from numbers that were rounded."""
-_BACK: Final = 3
+BACK: Final = 3
 """So many tokens before a value are looked at for what could have reached into it."""
 _LITTLE: Final = 0.01
 """So little mass that could be either way widens the bounds and hides nothing."""
@@ -151,7 +153,7 @@ class _Way:
             alive = left
             if alive == chosen:
                 return self._take_tail(index + 1) if self.asked else FORCED
-        return "no token is known that tells the legal values apart"
+        return NOT_TOLD_APART
 
     def _tokens(self) -> Iterator[tuple[int, int, TokenLogprob]]:
         """Yield (position, first byte, token) up to the one that begins where the value ends."""
@@ -171,7 +173,7 @@ class _Way:
         """
         run, start = self.run, self._start
         first = here = bisect_right(run.ends, start)
-        for index in range(here - 1, max(-1, here - 1 - _BACK), -1):
+        for index in range(here - 1, max(-1, here - 1 - BACK), -1):
             before = run.data[run.starts[index] : start].rstrip()
             size = len(before)
             for other in run.tokens[index].alternatives:

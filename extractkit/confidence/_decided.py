@@ -14,7 +14,7 @@ from typing import Final
 
 from extractkit.confidence._options import ABSENT, Spot
 from extractkit.confidence._places import Found
-from extractkit.confidence._words import ONE_ONLY, of_absent, unavailable
+from extractkit.confidence._words import ONE_ONLY, by_parent, of_absent, unavailable
 from extractkit.messages import Decision
 from extractkit.paths import Pointer
 from extractkit.results import Confidence
@@ -52,7 +52,10 @@ def weigh_decisions(
         weighed[value.pointer] = _of(label, _labelled(value.spot, decision.probabilities))
         if label == ABSENT or not value.is_leaf:
             presence[value.pointer] = weighed[value.pointer]
-    told = {pointer: weighed.get(pointer) or of_absent(pointer, presence) for pointer in leaves}
+    absences = by_parent(presence)
+    told = {
+        pointer: weighed.get(pointer) or of_absent(absences.get(pointer, ())) for pointer in leaves
+    }
     return told, presence
 
 

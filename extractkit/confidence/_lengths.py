@@ -8,10 +8,10 @@ Neighbours: `_places` finds where they were made, `_choice` weighs each.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
-from extractkit.confidence._alignment import Alignment
-from extractkit.confidence._choice import Choice, choose
+from extractkit.confidence._choice import Choice
 from extractkit.confidence._matching import Menu, Option
 from extractkit.confidence._places import ListFound
 from extractkit.confidence._sequence import FORCED
@@ -27,18 +27,24 @@ _FIRST: Final = Menu(
 _NEXT: Final = Menu((Option(label=_STOP, openers=b"]"), Option(label=_GO, openers=b",")))
 
 
-def length_confidence(run: Alignment, found: ListFound) -> Confidence | None:
+def length_confidence(
+    found: ListFound, weigh: Callable[[int, Menu, int], Choice]
+) -> Confidence | None:
     """Return how probable the length of a list was; None where it could have no other.
 
     `alternatives` has the lengths at which the list could have ended as JSON numbers, and what
     is longer as ">n".
+
+    Args:
+        found: The list.
+        weigh: Weighs the options of a menu at a byte of the answer, of which one was chosen.
     """
     steps: list[tuple[int, Choice]] = []
     for index, stop in enumerate(found.stops):
         if not _is_free(found, index):
             continue
         menu = _NEXT if index else _FIRST
-        choice = choose(run, stop, stop + 1, menu, int(index < found.length))
+        choice = weigh(stop, menu, int(index < found.length))
         if choice.reason == FORCED:
             continue  # a mask ended the list, or went on: no choice of the model's
         if choice.probability is None:

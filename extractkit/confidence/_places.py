@@ -18,7 +18,19 @@ from extractkit.schema.convert import settle, step
 from extractkit.schema.nodes import ArrayNode, Node, ObjectNode, UnionNode
 from extractkit.schema.ways import InPlace
 
-__all__ = ["Found", "ListFound", "ValueFound", "find"]
+__all__ = [
+    "ANY_LIST",
+    "Found",
+    "ListFound",
+    "ValueFound",
+    "chosen_of",
+    "find",
+    "find_from",
+    "hides_key",
+    "place_below",
+    "prefix_of",
+    "stands_for",
+]
 
 _SPACE: Final = re.compile(rb"[ \t\n\r]*")
 _SCALAR: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[^\s,\]}]+', re.DOTALL)
@@ -26,8 +38,8 @@ _KEY: Final = re.compile(rb'[\s,]*"[^"\\]*(?:\\.[^"\\]*)*"\s*:', re.DOTALL)
 _EMPTY: Final = re.compile(rb"\[\s*\]|\{\s*\}")
 _OPENING: Final = re.compile(rb"[\s\[{]*\Z")
 
-
-_ANY_LIST: Final = ArrayNode()
+ANY_LIST: Final = ArrayNode()
+"""A list of which nothing is said."""
 
 
 class ValueFound(NamedTuple):
@@ -99,9 +111,28 @@ def find(
     Raises:
         RecursionError: If it is nested too deeply.
     """
+    return find_from(data, _beginning(data, parsed), parsed.value, plan, spot or plan.root, pointer)
+
+
+def find_from(
+    data: bytes, start: int, value: JsonValue, plan: Plan, spot: Spot, pointer: Pointer
+) -> Found:
+    """Return the same of one part of an answer.
+
+    Args:
+        data: The answer in UTF-8.
+        start: Where the part begins.
+        value: The part.
+        plan: The places of the form that was sent.
+        spot: What could stand where the part does.
+        pointer: Where it stands in the user's document.
+
+    Raises:
+        RecursionError: If it is nested too deeply.
+    """
     walk = _Walk(data, plan)
-    walk.position = _beginning(data, parsed)
-    walk.value(spot or plan.root, parsed.value, pointer)
+    walk.position = start
+    walk.value(spot, value, pointer)
     return walk.found
 
 
@@ -159,14 +190,14 @@ class _Walk:
         nodes: tuple[Node, ...] = spot.objects
         chosen = self._chosen(spot, nodes, value)
         below = self._plan.below
-        hidden = "key" if chosen is not None and _is_entry(chosen) else None
+        hidden = "key" if hides_key(chosen) else None
         for key, item in value.items():
             match = _KEY.match(self._data, self.position)
             self.position = self.position if match is None else match.end()
             if key == hidden:
                 self._pass_scalar()
                 continue
-            at = _below(chosen, pointer, key, value)
+            at = place_below(chosen, pointer, key, value)
             self.value(below(nodes, key), item, at)
             if len(nodes) > 1:
                 nodes = self._plan.narrowed(nodes, key, item)
@@ -175,13 +206,20 @@ class _Walk:
     def _list(self, spot: Spot, value: list[JsonValue], pointer: Pointer) -> None:
         nodes = spot.lists
         chosen = self._chosen(spot, nodes, value)
-        prefix = max((len(node.prefix) for node in nodes if isinstance(node, ArrayNode)), default=0)
+        prefix = prefix_of(nodes)
         stops: list[int] = []
+        taken: set[Pointer] = set()
+        may_repeat = chosen is not None and bool(chosen.ways)
         for index, item in enumerate(value):
             stops.append(self._next(self.position))
             self.position = stops[-1] + (index > 0)
             inner = self._plan.below(nodes, min(index, prefix))
-            self.value(inner, item, _below(chosen, pointer, index, value))
+            at = place_below(chosen, pointer, index, value)
+            if may_repeat and at in taken:
+                self._pass(inner, item, at)
+            else:
+                taken.add(at)
+                self.value(inner, item, at)
         stops.append(self._next(self.position))
         self.position = stops[-1] + 1
         self._note_list(chosen, pointer, len(value), tuple(stops))
@@ -193,17 +231,18 @@ class _Walk:
     def _note_list(
         self, node: Node | None, pointer: Pointer, length: int, stops: tuple[int, ...]
     ) -> None:
-        known = node if isinstance(node, ArrayNode) else _ANY_LIST
-        found = ListFound(pointer, known, length, stops, _stands_for(known))
+        known = node if isinstance(node, ArrayNode) else ANY_LIST
+        found = ListFound(pointer, known, length, stops, stands_for(known))
         self.found.lists.append(found)
 
     def _chosen(self, spot: Spot, nodes: tuple[Node, ...], value: JsonValue) -> Node | None:
-        """Return the node that holds for a container in the end."""
-        if len(nodes) <= 1:
-            return nodes[0] if nodes else None
-        tree = self._plan.tree
-        top = spot.source[0] if len(spot.source) == 1 else UnionNode(branches=spot.source)
-        return settle(top, value, tree)
+        return chosen_of(spot, nodes, value, self._plan)
+
+    def _pass(self, spot: Spot, value: JsonValue, pointer: Pointer) -> None:
+        """Pass an entry whose key has come before: of these the first one counts."""
+        found, self.found = self.found, Found()
+        self.value(spot, value, pointer)
+        self.found = found
 
     def _next(self, at: int) -> int:
         data = self._data
@@ -217,7 +256,15 @@ class _Walk:
         self.position = self.position if match is None else match.end()
 
 
-def _below(node: Node | None, pointer: Pointer, key: str | int, value: JsonValue) -> Pointer:
+def chosen_of(spot: Spot, nodes: tuple[Node, ...], value: JsonValue, plan: Plan) -> Node | None:
+    """Return which of `nodes` holds in the end for a container that stands at `spot`."""
+    if len(nodes) <= 1:
+        return nodes[0] if nodes else None
+    top = spot.source[0] if len(spot.source) == 1 else UnionNode(branches=spot.source)
+    return settle(top, value, plan.tree)
+
+
+def place_below(node: Node | None, pointer: Pointer, key: str | int, value: JsonValue) -> Pointer:
     """Return the user's place of what an answer to `node` has under `key`."""
     if node is not None and node.ways:
         place = step(node, None, key, value)
@@ -229,7 +276,7 @@ def _below(node: Node | None, pointer: Pointer, key: str | int, value: JsonValue
     return join(pointer, key)
 
 
-def _stands_for(node: ArrayNode) -> str | None:
+def stands_for(node: ArrayNode) -> str | None:
     """Return what an empty list means where a list of one stands for its element."""
     if not node.ways or step(node, None, 0, [None]) is not None:
         return None
@@ -239,7 +286,12 @@ def _stands_for(node: ArrayNode) -> str | None:
     return json_text(None) if value is None else ABSENT
 
 
-def _is_entry(node: Node) -> bool:
+def prefix_of(nodes: tuple[Node, ...]) -> int:
+    """Return from which position on all items of a list are alike."""
+    return max((len(node.prefix) for node in nodes if isinstance(node, ArrayNode)), default=0)
+
+
+def hides_key(node: Node | None) -> bool:
     """Whether an answer to `node` is an entry that stands for one of a map, with its key."""
     return (
         isinstance(node, ObjectNode)

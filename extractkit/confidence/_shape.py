@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 from extractkit.confidence._agreement import Tally
 from extractkit.confidence._alike import MISSING, NOT_THERE, Leaf, Places, places_of
 from extractkit.confidence._options import json_text
-from extractkit.confidence._score import Scores
+from extractkit.confidence._weighing import Scores
 from extractkit.paths import JsonObject, JsonValue, Pointer, is_array, is_object, join
 from extractkit.results import Confidence
 from extractkit.schema import CompiledSchema

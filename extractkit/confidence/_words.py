@@ -6,15 +6,15 @@ Neighbours: `_choice` and `_sequence` compute, `results.Confidence` is what the 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from extractkit.confidence._choice import Choice
-from extractkit.confidence._sequence import Sequence
+from extractkit.confidence._sequence import Sequence as Joint
 from extractkit.paths import Pointer
 from extractkit.results import Confidence
 
-__all__ = ["ONE_ONLY", "of_absent", "of_choice", "of_sequence", "unavailable"]
+__all__ = ["ONE_ONLY", "by_parent", "of_absent", "of_choice", "of_sequence", "unavailable"]
 
 ONE_ONLY: Final = "nothing was to choose: one value only is legal here"
 """Why a value of a closed set has no number; `calibration` knows it by its beginning."""
@@ -26,14 +26,21 @@ def unavailable(reason: str) -> Confidence:
     return Confidence(kind="unavailable", reason=reason)
 
 
-def of_absent(pointer: Pointer, presence: Mapping[Pointer, Confidence]) -> Confidence:
+def by_parent(presence: Mapping[Pointer, Confidence]) -> dict[Pointer, list[Confidence]]:
+    """Return what is known of keys that could be absent, by the object that they belong to."""
+    sorted_out: dict[Pointer, list[Confidence]] = {}
+    for pointer, found in presence.items():
+        if pointer:
+            sorted_out.setdefault(pointer.rpartition("/")[0], []).append(found)
+    return sorted_out
+
+
+def of_absent(keys: Sequence[Confidence]) -> Confidence:
     """Return what is known of an object that is empty because all of its keys are absent.
 
     Args:
-        pointer: Where it stands.
-        presence: What is known of the keys that could be absent.
+        keys: What is known of each key that could be absent.
     """
-    keys = [found for key, found in presence.items() if key.rpartition("/")[0] == pointer]
     if not keys or not all(found.probability for found in keys):
         return unavailable("not available: the answer holds no value of its own for this place")
     return Confidence(
@@ -60,7 +67,7 @@ def of_choice(choice: Choice) -> Confidence:
     )
 
 
-def of_sequence(sequence: Sequence) -> Confidence:
+def of_sequence(sequence: Joint) -> Confidence:
     """Return a sequence as a Confidence."""
     if sequence.probability is None:
         return unavailable(sequence.reason)

@@ -54,7 +54,7 @@ class Told(Protocol):
         """Take note that a scalar of this JSON type begins, with the character at `at`."""
         ...
 
-    def text(self, added: str) -> None:
+    def text(self, added: str, /) -> None:
         """Take more characters of the string that was begun."""
         ...
 
