@@ -266,7 +266,13 @@ class Exchange:
         return error
 
     def _own_parameter(self, parameter: str | None) -> str | None:
-        """Return `parameter` if this request has it; both ways to ask for JSON share a name."""
+        """Return `parameter` if this request has it; both ways to ask for JSON share a name.
+
+        So do tools, which may be refused as "tools" or for their schema.
+        """
+        has_tools = self._request.tools is not None and self._request.constraint is None
+        if parameter == "constraint" and has_tools:
+            return "tools"
         if parameter in {"constraint", "json_mode"}:
             if self._request.constraint is not None:
                 return "constraint"
