@@ -37,6 +37,7 @@ from extractkit.providers.local._constraint import GrammarCompiler
 from extractkit.providers.local._decoding import PromptMemory, decode
 from extractkit.providers.local._growing import Growing
 from extractkit.providers.local._sampling import Sampler
+from extractkit.providers.local._waiting import Patience
 
 from .engines import PROMPT, VOCABULARY, ByteEngine, ids_of, opening
 
@@ -448,6 +449,19 @@ class TestLeaving:
             "parent 0 Hello.",
         ], done.stderr
 
+    def test_by_a_fork_in_a_loop_is_told_too(self, serve: Serve) -> None:
+        provider = serve(ByteEngine(ANSWER))
+
+        async def read() -> None:
+            async with contextlib.aclosing(provider.astream(asked())) as stream:
+                await anext(stream)
+                with pytest.MonkeyPatch.context() as patch:
+                    patch.setattr(os, "getpid", lambda: -1)
+                    with pytest.raises(UsageError, match="begin it again in the child"):
+                        await anext(stream)
+
+        asyncio.run(read())
+
 
 def _leave_open(stream: Any) -> None:
     """Read one piece of `stream` in a loop that is closed without ending its generators."""
@@ -536,10 +550,12 @@ class TestTime:
     @given(passes=st.integers(0, 30), limit=st.integers(1, 60), seed=st.integers(0, 999))
     def test_cuts_nothing_off_that_was_told(self, passes: int, limit: int, seed: int) -> None:
         """Wherever the time ends: what the grammar had forced, and was told, is in the answer."""
-        told = b""
+        told, late = b"", False
 
         def check() -> None:
+            nonlocal late
             if len(engine.evaluated) > passes:
+                late = True
                 raise DeadlineExceededError("late", timeout_s=1.0)
 
         def tell(answer: Growing) -> None:
@@ -560,6 +576,37 @@ class TestTime:
         assert len(cut.tokens) == len(cut.records) <= limit
         assert cut.stop_detail in {"grammar", "limit", "time"}
         assert (cut.stop is StopReason.LENGTH) == (cut.stop_detail != "grammar")
+        if not late:
+            assert cut.stop_detail != "time"
+        elif mask.complete:
+            assert cut.stop_detail == "grammar"
+
+    @given(seconds=st.none() | st.floats(0, 1e6))
+    def test_ends_a_little_early_for_an_answer_that_is_to_be_kept(
+        self, seconds: float | None
+    ) -> None:
+        patience = Patience(seconds)
+        end = patience.end
+        patience.hurry()
+        if end is None or seconds is None:
+            assert patience.end is None
+        else:
+            assert patience.end is not None
+            assert end - min(0.051, seconds / 9) - 1e-6 <= patience.end <= end + 1e-6
+
+    def test_that_ends_when_all_that_follows_is_forced_has_a_whole_answer(self) -> None:
+        """Letters that are sure, but in one of several tokens, are written out at the cut."""
+        schema = {"type": "string", "pattern": "^(ab|cd)日é$"}
+        mask = COMPILER.mask(Constraint(schema=schema))
+        answer = Growing(VOCABULARY, mask=mask, limit=20, recorder=None)
+        assert answer.goes_on()
+        for token in ids_of("ab")[:1]:
+            answer.append(token, None)
+        written, ahead = answer.final(0)
+        assert (written + ahead).decode() == '"ab日é"'
+        answer.cut()
+        assert VOCABULARY.text_of(answer.tokens).decode() == '"ab日é"'
+        assert answer.detail == "grammar"
 
 
 COMPILER = GrammarCompiler(VOCABULARY, ids_of)
