@@ -260,7 +260,7 @@ class _Asked:
             try:
                 result = yield from self._calling(offered).flow()
             except ProviderError as error:
-                if error.parameter != "constraint" or self.question.strategy != "auto":
+                if error.parameter != "tools" or self.question.strategy != "auto":
                     raise
                 offered = f"the provider refused the tools ({error.message})"
             else:
