@@ -35,7 +35,11 @@ UNASKED: Final = frozenset({"store", "stream_options"})
 """Members of a body that nobody asked for, so that a server which refuses them can go without."""
 
 MOST_BYTES: Final = 64 * 1024 * 1024
-"""How long an answer may be, decoded from its content encoding."""
+"""How long an answer may be, decoded from its content encoding.
+
+Of a stream its text: events wrap a few characters in some hundreds of bytes. And this many bytes
+without any text are no answer.
+"""
 
 _EARLY_S: Final = 0.01  # a wait of the operating system may end this much before its time
 
@@ -104,7 +108,7 @@ class Exchange:
         self._secrets = secrets
         self._sink: Sink = Document(wire, {})
         self._request_id = ""
-        self._bytes = 0
+        self._bytes = 0  # since text came last
         self._characters = 0
         self._filtered: JsonValue = None
 
@@ -155,14 +159,18 @@ class Exchange:
             DeadlineExceededError: If the time has ended.
         """
         self._bytes += len(chunk)
-        if self._bytes > MOST_BYTES:
+        if max(self._bytes, self._characters) > MOST_BYTES:
             raise MalformedResponseError(
                 f"the answer is longer than {MOST_BYTES} bytes, and was not read to its end"
             )
         if self.budget.is_over():
             raise self.budget.expired()
         with hiding(self._secrets):
-            return self._count(self._sink.take(chunk))
+            deltas = self._sink.take(chunk)
+        if deltas:
+            self._count(deltas)
+            self._bytes = 0
+        return deltas
 
     def end(self) -> list[Delta]:
         """Return what only the end of the bytes tells."""
