@@ -36,7 +36,7 @@ _LEAVES: Final = frozenset({
     "none", "bool", "int", "float", "decimal", "str", "bytes", "date", "time", "datetime",
     "timedelta", "literal", "enum", "url", "multi-host-url", "uuid",
 })  # fmt: skip
-_LATE_TYPE: Final = Finding(
+_NOT_KNOWN: Final = Finding(
     level=Validity.SCHEMA,
     path="",
     message="the target has several types for this place, and which of them holds is known only "
@@ -56,19 +56,16 @@ class Part:
         config: The configuration that holds there.
         name: Of a field, what the target calls it.
         before: Of a field, those declared before it: what they are called, and their keys.
-        is_late: Which type it has is known only when the object or array around it is whole.
     """
 
     schema: _Core | None = None
     config: _Core | None = None
     name: str = ""
     before: tuple[tuple[str, str], ...] = ()
-    is_late: bool = False
 
 
 _NONE: Final[_Core] = {}
 _PLAIN: Final = Part()
-_LATE: Final = Part(is_late=True)
 
 
 class TypedPlaces:
@@ -130,14 +127,13 @@ class TypedPlaces:
         """
         readings = [self._read(part, value, given) for part in parts]
         first, *others = readings
-        if any(part.is_late for part in parts) or any(
-            each.built is not first.built
-            or type(each.value) is not type(first.value)
-            or each.value != first.value
+        is_one = all(
+            each.built is first.built
+            and type(each.value) is type(first.value)
+            and each.value == first.value
             for each in others
-        ):
-            return Typed(findings=(_LATE_TYPE,))
-        return first
+        )
+        return first if is_one else Typed(findings=(_NOT_KNOWN,))
 
     def _read(
         self, part: Part, value: JsonValue, given: Callable[[Part], Mapping[str, Any]]
@@ -243,11 +239,9 @@ def _step(value: JsonValue, token: str) -> JsonValue:
 
 
 def _item(box: _Core, config: _Core | None, index: int) -> Part | None:
-    items, variadic = box["items_schema"], box.get("variadic_item_index")
-    if variadic is not None:
-        if index >= variadic and variadic + 1 < len(items):
-            return _LATE  # how many come in the middle is known at the end only
-        index = min(index, variadic)
+    items = box["items_schema"]
+    if box.get("variadic_item_index") is not None:
+        index = min(index, len(items) - 1)
     return Part(schema=items[index], config=config) if index < len(items) else None
 
 
