@@ -27,7 +27,8 @@ _LARGEST: Final = 10**15
 _FIRST_YEAR: Final = 1000  # of four digits
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
 _AS_TEXT: Final = ("text", "key")
-_STOPS: Final = (".", ",", ";", ":")
+_STOPS: Final = (",", ".", ":", ";")
+_ENDS: Final = (" ", *[f"{stop} " for stop in _STOPS])
 _BREAKS: Final = ("\n", "\r", "\t")
 _APART: Final = {code: " " for code in range(128) if not chr(code).isalnum()}
 # What stands beside a number in a line that may make another number of it: a sign or a bracket by
@@ -78,15 +79,16 @@ class Glance:
             padded = padded.replace(line_break, " ")
         self._text, self._padded = text, padded
 
-    def see(self, value: str | float, kind: ClaimKind) -> Seen | None:
+    def see(self, value: JsonValue, kind: ClaimKind) -> Seen | None:
         """Return a value with a place in plain sight; None where it has none.
 
         Args:
-            value: No bool.
+            value: A leaf of an answer.
             kind: What it is looked for as.
         """
         if not isinstance(value, str):
-            return self._see_number(value, kind, repr(value)) if 0 <= value < _LARGEST else None
+            is_plain = isinstance(value, int | float) and 0 <= value < _LARGEST
+            return self._see_number(value, kind, repr(value)) if is_plain else None
         if kind == "number":
             return self._see_number(value, kind, value)
         if kind in _AS_TEXT:
@@ -109,10 +111,11 @@ class Glance:
 
     def _see_phrase(self, value: str, kind: ClaimKind, spelled: str) -> Seen | None:
         """Return a value that stands between spaces, or with a stop behind it."""
-        at = self._padded.find(f" {spelled} ")
-        if at < 0 and f" {spelled}" in self._padded:
-            at = max([self._padded.find(f" {spelled}{stop} ") for stop in _STOPS])
-        return Seen(value, kind, spelled, at) if at >= 0 else None
+        for end in _ENDS:
+            at = self._padded.find(f" {spelled}{end}")
+            if at >= 0:
+                return Seen(value, kind, spelled, at)
+        return None
 
     def _see_day(self, value: str) -> Seen | None:
         """Return an ISO date that stands as it is, or with the name of its month."""

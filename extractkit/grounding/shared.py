@@ -38,6 +38,8 @@ def may_share(
         seen: What was seen.
         glance: Where it was seen.
     """
+    if not seen:
+        return set()
     few = {each for each in seen if each.claims > 1 and not glance.has_as_many(each)}
     first: dict[int | str, Seen] = {}
     contested: defaultdict[int | str, set[Places | Seen]] = defaultdict(set)
@@ -60,11 +62,14 @@ def _same_column(
 ) -> set[Seen]:
     """Return what is seen in those of the groups of which two values are in one column."""
     involved = set(chain.from_iterable(contested))
-    columns: defaultdict[Places | Seen, set[Pointer]] = defaultdict(set)
-    for pointer, each in places.items():
-        if each in involved and is_in_list(pointer):
-            columns[each].add(_column(pointer))
+    claims = [(each, pointer) for pointer, each in places.items() if each in involved]
+    in_lists = [claim for claim in claims if is_in_list(claim[1])]
     found: set[Seen] = set()
+    if len(in_lists) < 2:
+        return found
+    columns: defaultdict[Places | Seen, set[Pointer]] = defaultdict(set)
+    for each, pointer in in_lists:
+        columns[each].add(_column(pointer))
     for group in contested if len(columns) > 1 else ():
         together = Counter(chain.from_iterable(columns[each] for each in group))
         if any(count > 1 for count in together.values()):

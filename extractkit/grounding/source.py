@@ -42,7 +42,6 @@ ClaimRow: TypeAlias = tuple[Pointer, JsonValue, ClaimKind, Mark | None]
 """Pointer, value, kind and mark of a claim."""
 
 _EQUAL = (str, int)  # two of these that are equal read alike
-_SCALARS = (str, int, float)  # and no bool
 _KINDS_OF_KEYS: tuple[ClaimKind, ...] = ("number", "date", "datetime", "time")
 
 _new: Any = cast("Any", tuple).__new__  # the constructor of a named tuple takes twice as long
@@ -104,7 +103,7 @@ class Source:
         self._read: dict[Seen, Places | Miss | _InUnits] = {}
         self.is_short = len(text) <= _SHORT
         # Neither in a long text nor beyond ASCII is a glance enough.
-        self._glance = Glance(text) if self.is_short and text.isascii() else None
+        self._glance = Glance(text if self.is_short and text.isascii() else "")
 
     def find_all(self, rows: Iterable[ClaimRow]) -> Answers:
         """Return what the text says of each claim.
@@ -120,6 +119,7 @@ class Source:
         known: defaultdict[ClaimKind, dict[object, Places | Miss | _InUnits | Seen]]
         known = defaultdict(dict)
         seen: list[Seen] = []
+        glance = self._glance
         for row in rows:
             pointer, value, kind, _ = row
             key = value if value.__class__ in _EQUAL else _key(value)
@@ -129,16 +129,18 @@ class Source:
             same = known[kind]
             found = same.get(key)
             if found is None:
-                found = same[key] = self._see_or_find(value, kind, seen)
+                found = same[key] = glance.see(value, kind) or self._find(value, kind)
             if isinstance(found, Seen):
-                found.claims += 1
                 if kind != "key":
+                    if not found.claims:
+                        seen.append(found)
+                    found.claims += 1
                     places[pointer] = found
             elif isinstance(found, Miss):
                 misses.append((row, found))
             elif kind != "key":
                 places[pointer] = read[pointer] = self._of(found, pointer)
-        crowded = may_share(places, read, seen, self._glance) if self._glance else ()
+        crowded = may_share(places, read, seen, glance)
         if crowded:
             read = self._read_some(places, crowded)
         return Answers(places=places, read=read, misses=misses, exempt=exempt)
@@ -166,18 +168,6 @@ class Source:
         if isinstance(found, Places):
             return found
         return self._number_places(*found, _words(pointer))
-
-    def _see_or_find(
-        self, value: JsonValue, kind: ClaimKind, seen: list[Seen]
-    ) -> Places | Miss | _InUnits | Seen:
-        """Return where a value stands; what is seen and no key is added to `seen`."""
-        if self._glance is not None and value.__class__ in _SCALARS:
-            found = self._glance.see(value, kind)
-            if found is not None:
-                if kind != "key":
-                    seen.append(found)
-                return found
-        return self._find(value, kind)
 
     def _find(self, value: JsonValue, kind: ClaimKind) -> Places | Miss | _InUnits:
         if kind == "text" and isinstance(value, str):
