@@ -14,7 +14,7 @@ import json
 import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from extractkit.checks import Check
 from extractkit.engine import Flow, Question, Step, adrive, drive, extract_flow
@@ -207,6 +207,8 @@ def _asked(
     require_tools(tools)
     _require_names(tools)
     _require_choice(choice, tools)
+    if not isinstance(cast("object", checks), Sequence):
+        raise UsageError(f"checks is a {type(checks).__name__}; expected a list")
     require_number("call_tools", "parallel", parallel, low=1, high=128, whole=True)
     wanted = tuple(tools) if isinstance(choice, str) else (choice,)
     question: Question[Any] = Question(

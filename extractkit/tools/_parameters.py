@@ -16,6 +16,7 @@ from typing import Annotated, Any, Final, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, Field, PydanticSchemaGenerationError, create_model
 from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
+from pydantic_core import SchemaError as BrokenTypeError
 
 from extractkit.errors import SchemaError, UsageError
 from extractkit.tools._docstring import read_docstring
@@ -80,9 +81,9 @@ def parameters_of(function: Callable[..., Any], name: str) -> Parameters:
         made[attribute] = (declared, _field(parameter, attribute))
     try:
         model = create_model(name, __config__=_CONFIG, __module__=function.__module__, **made)
-    except (PydanticUserError, PydanticSchemaGenerationError, TypeError) as exc:
+    except (PydanticUserError, PydanticSchemaGenerationError, BrokenTypeError, TypeError) as exc:
         raise SchemaError(
-            f"tool {name!r}: its parameters cannot be described: {_first_line(exc)}; give each a "
+            f"tool {name!r}: its parameters cannot be described: {_told_by(exc)}; give each a "
             "type that Pydantic knows",
             pointer="",
         ) from exc
@@ -167,5 +168,6 @@ def _described(declared: Any, said: str) -> Any:
     return Annotated[(bare, *kept, Field(description=words))]
 
 
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().split("\n", 1)[0]
+def _told_by(error: BaseException) -> str:
+    lines = str(error).strip().split("\n")
+    return lines[-1] if isinstance(error, BrokenTypeError) else lines[0]  # the cause stands last
