@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from extractkit.engine.early import Early
 from extractkit.engine.looking import Looking
 from extractkit.engine.question import Question
 from extractkit.engine.setup import Setup
@@ -61,6 +62,7 @@ class Live:
         self._watch: Watch | None = None
         self._setup: Setup[Any] | None = None
         self._looking: Looking | None = None
+        self._early: Early | None = None
         self._growing = Growing()
         self._texts: list[str] = []
         self._before = 0  # how many of the texts came with earlier responses of this answer
@@ -84,7 +86,8 @@ class Live:
             setup: How the question is put.
         """
         self._setup = setup
-        self._looking = looking = Looking(setup)
+        self._early = early = Early(setup)
+        self._looking = looking = Looking(setup, early)
         repair = setup.question.decoding.repair
         self._growing = Growing(setup.compiled, repair=repair, places=looking.at)
         self._texts, self._before = [], 0
@@ -107,7 +110,10 @@ class Live:
         heard = "".join(self._texts)
         if not response.text.startswith(heard) and self._setup:
             changes, heard = self.begin(self._setup), ""  # it says something else in the end
-        changes += self._fed(response.text[len(heard) :])
+        rest = response.text[len(heard) :]
+        if self._early is not None:
+            self._early.over(rest, response)
+        changes += self._fed(rest)
         is_cut = bool(response.refusal) or response.stop is not StopReason.STOP
         return self._told(changes + self._growing.finish(cut=is_cut))
 
@@ -115,12 +121,15 @@ class Live:
         """Return what changes when an answer is read as this document in the end."""
         if self._looking is not None:
             self._looking.read.clear()
+            self._looking.early = None  # the result says what holds of another reading
         return self._told(self._growing.correct(document))
 
     # --- what a driver hands in -----------------------------------------------------------------
 
     def hear(self, delta: Delta) -> Changes:
         """Return what a piece of the answer changes that is to be told at once."""
+        if self._early is not None:
+            self._early.hear(delta)
         if not delta.text:
             return ()
         self._texts.append(delta.text)

@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from extractkit.checks import Part, TypedPlaces
+from extractkit.engine.early import Early
 from extractkit.engine.setup import Setup
 from extractkit.errors import UsageError
-from extractkit.paths import Pointer, join
-from extractkit.results import FieldState, Finding, TypedNow, Validity
+from extractkit.paths import Pointer, is_array, is_object, join
+from extractkit.results import Confidence, FieldState, Finding, Span, TypedNow, Validity
 from extractkit.streaming import Snapshot, SnapshotPlaces
 
 __all__ = ["Looking"]
@@ -28,13 +29,15 @@ class Looking:
 
     Args:
         setup: How the question was put.
+        early: Says how sure the model was of them, and where they stand.
     """
 
-    def __init__(self, setup: Setup[Any]) -> None:
+    def __init__(self, setup: Setup[Any], early: Early) -> None:
         kept, adapter = setup.compiled.prepared, setup.compiled.adapter
         if _ROOM not in kept:
             kept.setdefault(_ROOM, TypedPlaces(adapter))
         self.setup = setup
+        self.early: Early | None = early
         self.types: TypedPlaces = kept[_ROOM]
         self.read: dict[Pointer, TypedNow] = {}
 
@@ -73,6 +76,25 @@ class _Places(SnapshotPlaces):
             return _NOTHING
         known = self._looking.read.get(pointer)
         return self._read(pointer) if known is None else known
+
+    def confidence(self, pointer: Pointer) -> Confidence | None:
+        early = self._looking.early
+        return early.confidence(pointer) if early and self._is_final_leaf(pointer) else None
+
+    def evidence(self, pointer: Pointer) -> Span | None:
+        early = self._looking.early
+        if early is None or not self._is_final_leaf(pointer):
+            return None
+        return early.evidence(pointer, self._snapshot.by_now, self._is_final)
+
+    def _is_final(self, pointer: Pointer) -> bool:
+        return self.state(pointer) is FieldState.PRESENT
+
+    def _is_final_leaf(self, pointer: Pointer) -> bool:
+        if not self._is_final(pointer):
+            return False
+        value = self.so_far(pointer)
+        return not value or not (is_object(value) or is_array(value))
 
     def _find(self, pointer: Pointer) -> tuple[Part, ...]:
         return self._types.find(pointer, self._snapshot.by_now)

@@ -26,6 +26,7 @@ level GROUNDED. This room never changes a value and never calls a model.
     months      names of the months
     locales     decimal marks and date orders by language
     places, align         all places of a value; the choice among them; siblings: distances
+    early       where single values stand while the rest of their answer still comes
     evidence    the spans of what is chosen, made when somebody looks at them
     shared      places that more values of a list stand on than the text has
 """
@@ -39,6 +40,7 @@ from typing import Protocol
 
 from extractkit.fields import Mark
 from extractkit.grounding.align import Place, Places
+from extractkit.grounding.early import EarlyEvidence
 from extractkit.grounding.evidence import Evidence
 from extractkit.grounding.moments import Miss
 from extractkit.grounding.shared import shared_places
@@ -50,6 +52,7 @@ __all__ = [
     "ClaimKind",
     "ClaimLike",
     "ClaimRow",
+    "EarlyEvidence",
     "GroundingReport",
     "locate",
     "locate_rows",

@@ -15,7 +15,7 @@ from extractkit.grounding.glance import Seen
 from extractkit.paths import Pointer
 from extractkit.results import Span
 
-__all__ = ["Evidence"]
+__all__ = ["Evidence", "span_of"]
 
 _Pending: TypeAlias = tuple[Mapping[Pointer, Places | Seen], str, Callable[[Pointer, Seen], Places]]
 _Settled: TypeAlias = tuple[dict[Pointer, Span], dict[Pointer, Place]]
@@ -100,6 +100,17 @@ class Evidence(Mapping[Pointer, Span]):
 
     def __reduce__(self) -> tuple[type[dict[Pointer, Span]], tuple[dict[Pointer, Span]]]:
         return dict, (self._settled(),)
+
+
+def span_of(each: Places, index: int) -> Span:
+    """Return one of the best places of a value, the others beside it."""
+    span = object.__new__(Span)
+    _set_start(span, each.starts[index])
+    _set_end(span, each.ends[index])
+    _set_places(span, each)
+    _set_grade(span, each.grade if each.best is None else each.best[index].grade)
+    _set_ambiguous(span, each.best is not None and each.best[index].doubt != "")
+    return span
 
 
 def _settle(places: Mapping[Pointer, Places], breaks: list[int]) -> _Settled:

@@ -9,12 +9,12 @@ the claims; this file knows no text. What is exempt by rule is listed too, to be
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from extractkit.fields import Mark
-from extractkit.paths import JsonValue, Pointer, is_array, is_object
+from extractkit.paths import JsonValue, Pointer, is_array, is_object, split
 from extractkit.schema.nodes import SchemaTree
 from extractkit.schema.standing import ClaimKind, Known, Plan
 
@@ -119,6 +119,40 @@ class ClaimReader:
                 if not outer:
                     return Reading(rows=rows, dropped=dropped)
                 pointer, parts, known = outer.pop()
+
+    def row_at(
+        self, pointer: Pointer, document: JsonValue, is_final: Callable[[Pointer], bool]
+    ) -> Row | None:
+        """Return the row of one leaf of a document that is still being written.
+
+        Args:
+            pointer: Where the leaf stands; it and its containers are in the document.
+            document: The document so far.
+            is_final: Whether a container holds all that it will.
+
+        Returns:
+            None where it is dropped, or where it depends on the rest of a container what is said
+            of it.
+        """
+        at, here, known = "", document, self._plan.top
+        ways: list[str | int] = [""]
+        values = [document]
+        for token in split(pointer):
+            key = int(token) if is_array(here) else token
+            here = here[token] if is_object(here) else here[int(token)]
+            ways.append(key)
+            values.append(here)
+        for key, value in zip(ways, values, strict=True):
+            suffix, spot, is_dropped = known.children.get(key) or known.child(key)
+            at += suffix
+            if is_dropped and self._is_type:
+                return None
+            if _parts(value) is None:
+                return (at, value, *spot.leaf(value))
+            known = spot.known(value)
+            if not (spot.is_known_by_type(value) or is_final(at)):
+                return None
+        return None
 
 
 def _parts(value: JsonValue) -> _Parts | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -14,7 +14,7 @@ from extractkit.paths import JsonObject, JsonValue, Pointer
 from extractkit.results import PartialResult
 from extractkit.schema import convert
 from extractkit.schema.bounds import BoundedSchema, Bounds, bound
-from extractkit.schema.claims import Claim, ClaimReader, Reading
+from extractkit.schema.claims import Claim, ClaimReader, Reading, Row
 from extractkit.schema.convert import Fault, Lifter
 from extractkit.schema.dialects import Dialect
 from extractkit.schema.digits import settled, spelled
@@ -209,8 +209,27 @@ class CompiledSchema:
 
     def read(self, document: JsonValue) -> Reading:
         """Return what `claims` and `dropped` give, of one walk."""
+        return self._claim_reader().read(document)
+
+    def claim_at(
+        self, pointer: Pointer, document: JsonValue, is_final: Callable[[Pointer], bool]
+    ) -> Row | None:
+        """Return what one leaf of a document claims that is still being written.
+
+        Args:
+            pointer: Where the leaf stands; it and its containers are in the document.
+            document: The document so far, in the user's form.
+            is_final: Whether a container holds all that it will.
+
+        Returns:
+            Pointer, value, kind and mark; None where a type drops it, or where it depends on the
+            rest of a container what is said of it.
+        """
+        return self._claim_reader().row_at(pointer, document, is_final)
+
+    def _claim_reader(self) -> ClaimReader:
         reader: ClaimReader | None = self.prepared.get("claims")
         if reader is None:
             made = ClaimReader(self.tree, is_type=self.adapter is not None)
             reader = cast("ClaimReader", self.prepared.setdefault("claims", made))
-        return reader.read(document)
+        return reader

@@ -115,6 +115,11 @@ class Spot:
         """Return what speaks of `value` in the end."""
         return self._by_type.get(value.__class__) or self._settle(value)
 
+    def is_known_by_type(self, value: JsonValue) -> bool:
+        """Whether the same speaks of every value of this type."""
+        self.known(value)
+        return value.__class__ in self._by_type
+
     def _settle(self, value: JsonValue) -> Known:
         """Follow references, parts and branches; a mark further in replaces one further out."""
         settled: list[Node] = []
