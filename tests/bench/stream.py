@@ -139,7 +139,7 @@ def _messages(text: str) -> Iterator[bytes]:
     def event(kind: str, **more: Any) -> bytes:
         return _event({"type": kind, **more}, kind)
 
-    message = {
+    message: dict[str, Any] = {
         "id": "msg_1", "type": "message", "role": "assistant", "model": _MODEL, "content": [],
         "stop_reason": None, "stop_sequence": None,
         "usage": {"input_tokens": 9, "output_tokens": 1},
