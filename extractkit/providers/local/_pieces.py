@@ -48,9 +48,9 @@ def pieces(work: Work, patience: Patience, start: _Start) -> Generator[Delta, No
     """
     mailbox: queue.SimpleQueue[_Item] = queue.SimpleQueue()
     maker = _Maker(work, mailbox.put)
-    patience.read_here()
-    start(maker.run)
     try:
+        patience.read_here()
+        start(maker.run)
         while not maker.is_read:
             maker.require_same_process()
             yield maker.opened(mailbox.get())
@@ -81,8 +81,8 @@ async def apieces(work: Work, patience: Patience, start: _Start) -> AsyncGenerat
             patience.cancel()
 
     maker = _Maker(work, hand)
-    start(maker.run)
     try:
+        start(maker.run)
         try:
             async with asyncio.timeout(patience.left()):
                 first = await mailbox.get()
