@@ -600,8 +600,8 @@ class TestTime:
         provider.complete(request)
         engine.on_evaluate = lambda: time.sleep(0.02)
         for cut in (
-            provider.complete(request, timeout_s=0.3),
-            asyncio.run(provider.acomplete(request, timeout_s=0.5)),
+            provider.complete(request, timeout_s=0.8),
+            asyncio.run(provider.acomplete(request, timeout_s=0.8)),
         ):
             assert set(cut.text) == {"x"}
             told = f"timeout_s ended after {len(cut.text)} characters"

@@ -521,9 +521,9 @@ class TestTime:
         engine.on_evaluate = lambda: time.sleep(0.02)
 
         async def read() -> list[Delta]:
-            return [piece async for piece in provider.astream(FREE, timeout_s=0.5)]
+            return [piece async for piece in provider.astream(FREE, timeout_s=0.8)]
 
-        for pieces in (list(provider.stream(FREE, timeout_s=0.3)), asyncio.run(read())):
+        for pieces in (list(provider.stream(FREE, timeout_s=0.8)), asyncio.run(read())):
             text = joined(pieces)
             last = pieces[-1].response
             assert last is not None
