@@ -6,21 +6,24 @@ import itertools
 import json
 import math
 import random
+import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from extractkit.confidence import Early, NotYet, Scores, score
 from extractkit.errors import SchemaError
 from extractkit.messages import TokenAlternative, TokenLogprob
 from extractkit.parsing import parse_json
 from extractkit.paths import get, is_array, is_object, walk
-from extractkit.results import FieldState
+from extractkit.results import Confidence, FieldState
 from extractkit.schema import DIALECTS, CompiledSchema, compile_schema
 from extractkit.streaming import Growing
+from tests.confidence.making import likely, masked, spelled
 from tests.schema.strategies_models import budget, lowered_or_too_deep, models, values
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*skipped-discriminator")
@@ -160,3 +163,217 @@ def test_what_was_told_early_is_what_holds_in_the_end(
             assert isinstance(early, NotYet), found
             reasons = ("whether a mask", "the token behind", "what came is not read")
             assert early.reason.startswith(reasons), (early, pointer, text)
+
+
+class Line(BaseModel):
+    item: str
+    count: int
+
+
+class Order(BaseModel):
+    kind: Literal["order", "return"]
+    city: str | None
+    lines: list[Line]
+
+
+def _early(target: Any, pieces: Sequence[TokenLogprob], **options: Any) -> Early:
+    early = Early(compile_schema(target, "openai-strict"), **options)
+    for piece in pieces:
+        early.take(piece.token.decode(), [piece])
+    return early
+
+
+def _reason(found: object) -> str:
+    assert isinstance(found, NotYet)
+    return found.reason
+
+
+def test_a_value_has_its_confidence_as_soon_as_its_last_token_has_come() -> None:
+    early = _early(Order, [likely('{"kind": "'), likely("order", 0.7, **{"return": 0.2})])
+    early.take('", "')
+    assert "have not come" in _reason(early.leaf("/kind"))
+    early.take(tokens=[likely('", "')])
+    found = early.leaf("/kind")
+    assert isinstance(found, Confidence)
+    assert found.alternatives == {
+        '"order"': pytest.approx(7 / 9),
+        '"return"': pytest.approx(2 / 9),
+    }
+
+
+def test_tokens_may_come_behind_their_text_or_before_it() -> None:
+    tokens = [likely('{"kind": "'), likely("order", 0.7, **{"return": 0.2}), likely('",')]
+    early = Early(compile_schema(Order, "openai-strict"))
+    early.take('{"kind": "order",')
+    assert _reason(early.leaf("/kind")) == "the log-probabilities of its tokens have not come"
+    early.take(tokens=tokens)
+    late = Early(compile_schema(Order, "openai-strict"))
+    late.take(tokens=tokens)
+    late.take('{"kind": "order",')
+    assert late.leaf("/kind") == early.leaf("/kind")
+    assert isinstance(late.leaf("/kind"), Confidence)
+
+
+def test_tokens_that_do_not_spell_the_answer_leave_it_to_the_end() -> None:
+    early = Early(compile_schema(Order, "openai-strict"))
+    early.take('{"kind": "order", "city": null, ', [likely('{"kind": "'), likely("return", 0.5)])
+    assert "do not spell" in _reason(early.leaf("/kind"))
+
+
+def test_what_begins_another_value_waits_for_the_token_behind_it() -> None:
+    class Box(BaseModel):
+        size: Literal["X", "XL"]
+
+    tokens = [likely('{"size": "'), likely("X", 0.6, XL=0.3, **{'X"}': 0.05}), likely('"')]
+    assert isinstance(_early(Box, tokens).leaf("/size"), Confidence)
+    numbers = [likely('{"size": '), likely("1", 0.6), likely("}", 0.8, **{"0": 0.1})]
+
+    class Count(BaseModel):
+        size: Literal[1, 10]
+
+    early = Early(compile_schema(Count, "openai-strict"))
+    early.take('{"size": 1}', numbers[:2])
+    assert "the token behind it" in _reason(early.leaf("/size"))
+    early.take(tokens=numbers[2:])
+    assert isinstance(early.leaf("/size"), Confidence)
+
+
+def test_a_choice_that_is_scored_in_the_end_is_told_in_the_end() -> None:
+    tokens = [likely('{"kind": "'), likely("order", 0.7), likely('", "city": "'), likely("Bonn"),
+              likely('",')]  # fmt: skip
+    early = _early(Order, tokens, exact=True)
+    assert "when the answer is whole" in _reason(early.leaf("/kind"))
+    assert isinstance(early.leaf("/city"), Confidence)
+
+
+def test_a_text_where_none_is_legal_is_told_in_the_end() -> None:
+    tokens = [likely('{"kind": "order", "city": null, "lines": "'), likely("[]"), likely('"}')]
+    assert "no text is legal" in _reason(_early(Order, tokens).leaf("/lines"))
+
+
+def test_where_a_mask_may_have_held_the_answer_and_that_counts_nothing_is_told() -> None:
+    open_raw = {"{": 0.5, '{"kind": "': 0.4}
+    shown = {"order": 0.4, "ret": 0.1, "neither": 0.3}
+    tokens = [
+        masked('{"kind": "', open_raw, removed=0.0),
+        masked("order", shown, removed=0.0),
+        masked('", ', {'", ': 0.9}, removed=0.0),
+    ]
+
+    class Sort(BaseModel):
+        kind: Literal["order", "return", "other"]
+
+    assert "whether a mask" in _reason(_early(Sort, tokens).leaf("/kind"))
+    sure = [masked('{"kind": "', open_raw, removed=0.2), *tokens[1:]]
+    assert isinstance(_early(Sort, sure).leaf("/kind"), Confidence)
+
+
+def test_the_length_of_a_list_is_told_when_it_has_ended() -> None:
+    begun = [likely('{"kind": "order", "city": null, "lines": ['), likely("{"), likely('"item": "'),
+             likely("nut"), likely('", "count": 2'), likely("}")]  # fmt: skip
+    assert _early(Order, begun).length("/lines") is None
+    ended = [*begun, likely("]", 0.8, **{",": 0.1}), likely("}")]
+    found = _early(Order, ended).length("/lines")
+    assert isinstance(found, Confidence)
+    assert found.alternatives["1"] == pytest.approx(8 / 9)
+    lagging = Early(compile_schema(Order, "openai-strict"))
+    lagging.take(spelled(ended), begun)
+    assert "have not come" in _reason(lagging.length("/lines"))
+
+
+def test_a_value_that_could_have_been_null_has_its_presence() -> None:
+    tokens = [likely('{"kind": "order", "city": '), likely('"', 0.6, null=0.4), likely("Bonn"),
+              likely('", "')]  # fmt: skip
+    early = _early(Order, tokens)
+    found = early.presence("/city")
+    assert isinstance(found, Confidence)
+    assert found.alternatives == {"(text)": pytest.approx(0.6), "null": pytest.approx(0.4)}
+    assert early.presence("/kind") is None
+
+
+def test_of_entries_with_one_key_the_first_counts_as_it_does_in_the_document() -> None:
+    compiled = compile_schema(dict[str, int], "openai-strict")
+    text = '{"value": [{"key": "a", "value": 1}, {"key": "a", "value": 2}]}'
+    one, two = text.index("1}"), text.index("2}")
+    tokens = [likely(text[:one]), likely("1", 0.25), likely(text[one + 1 : two]),
+              likely("2", 0.5), likely(text[two + 1 :])]  # fmt: skip
+    assert spelled(tokens) == text
+    assert compiled.lift(parse_json(text).value) == {"a": 1}
+    final = score(tokens, text, parse_json(text), compiled, leaves=["/a"]).leaves["/a"]
+    assert final.probability == pytest.approx(0.25)
+    assert _early(dict[str, int], tokens).leaf("/a") == final
+
+
+def test_entries_whose_key_comes_last_are_found_when_they_end() -> None:
+    compiled = compile_schema(dict[str, Line], "openai-strict")
+    parts = ['{"value": [{"value": {"item": "nut", "count": ', "7", '}, "key": "a"', "}"]
+    tokens = [likely(parts[0]), likely("7", 0.5), likely(parts[2]), likely("}"), likely("]}")]
+    early = Early(compiled)
+    early.take("".join(parts[:3]), tokens[:3])
+    assert "which alternative holds" in _reason(early.leaf("/a/count"))
+    early.take("}]}", tokens[3:])
+    found = early.leaf("/a/count")
+    assert isinstance(found, Confidence)
+    assert found.probability == pytest.approx(0.5)
+
+
+class Card(BaseModel):
+    type: Literal["card"]
+    number: int | None = None
+
+
+class Bank(BaseModel):
+    type: Literal["bank"]
+    iban: str
+
+
+class Paid(BaseModel):
+    by: list[Card | Bank]
+
+
+def test_an_alternative_that_names_itself_first_is_told_of_as_it_comes() -> None:
+    tokens = [likely('{"by": [{"type": "'), likely("card", 0.6, bank=0.3), likely('", "number": '),
+              likely("12", 0.5, null=0.25), likely(",")]  # fmt: skip
+    early = Early(compile_schema(Paid, "openai-strict"))
+    early.take('{"by": [{"type": "card", "number": 12,', tokens)
+    assert isinstance(early.leaf("/by/0/type"), Confidence)
+    assert isinstance(early.leaf("/by/0/number"), Confidence)
+
+
+def test_after_a_text_that_is_no_document_nothing_new_is_told() -> None:
+    early = _early(Order, [likely("I think: "), likely('{"kind": "order"}')])
+    assert "not read as one document" in _reason(early.leaf("/kind"))
+
+
+def test_an_answer_that_nobody_asks_about_is_not_read() -> None:
+    early = _early(Order, [likely("{")] * 100)
+    assert not vars(early)["_walking"].data
+
+
+def _seconds(count: int, *, every: int) -> float:
+    """CPU time of asking for all leaves of a long list, `every` so many lines or at the end."""
+    compiled = compile_schema(Order, "openai-strict")
+    early = Early(compiled)
+    head = likely('{"kind": "order", "city": null, "lines": [')
+    early.take(head.token.decode(), [head])
+    began = time.process_time_ns()
+    asked = 0
+    for line in range(count):
+        tokens = [likely('{"item": "'), likely("nut", 0.5), likely('", "count": '),
+                  likely("12", 0.5), likely("}"), likely(", ")]  # fmt: skip
+        early.take(spelled(tokens), tokens)
+        if (line + 1) % every == 0:
+            for at in range(asked, line + 1):
+                assert isinstance(early.leaf(f"/lines/{at}/item"), Confidence)
+                assert isinstance(early.leaf(f"/lines/{at}/count"), Confidence)
+            asked = line + 1
+    return (time.process_time_ns() - began) / 1e9
+
+
+@pytest.mark.parametrize("every", [1, 300])
+def test_all_values_together_cost_the_length_of_the_answer_whenever_they_are_asked_for(
+    every: int,
+) -> None:
+    short = min(_seconds(300, every=every) for _ in range(3))
+    long = min(_seconds(1200, every=every) for _ in range(3))
+    assert long < 4 * 2 * short
