@@ -169,7 +169,7 @@ def require_body(owner: str, body: object) -> JsonObject:
         ) from None
 
 
-def refuse_local(owner: str, request: ModelRequest) -> None:
+def refuse_local(owner: object, request: ModelRequest) -> None:
     """Return if `request` has nothing that a model in this process alone can do.
 
     Raises:
@@ -177,13 +177,13 @@ def refuse_local(owner: str, request: ModelRequest) -> None:
     """
     if request.scoring is not None:
         raise UnsupportedError(
-            f"ModelRequest(scoring=...): {owner} has no place for texts to be scored; ask a local "
-            "model"
+            f"ModelRequest(scoring=...): {owner!r} has no place for texts to be scored; ask a "
+            "local model"
         )
     if request.beam > 1:
         raise UnsupportedError(
-            f"ModelRequest(beam={request.beam}): {owner} follows one answer at a time; ask a local "
-            "model, or for several answers"
+            f"ModelRequest(beam={request.beam}): {owner!r} follows one answer at a time; ask a "
+            "local model, or for several answers"
         )
     for name in PENALTIES:
         if (value := getattr(request.sampling, name)) is not None:

@@ -314,7 +314,7 @@ class Hosted:
         budget = Budget(timeout_s)
         if self._closed:
             raise UsageError(f"{self!r} is closed; make a new one")
-        refuse_local(repr(self), request)
+        refuse_local(self, request)
         service, wire = self._SERVICE, self._wire_for(request)
         post = wire.encode(request, self._model, stream)
         return Exchange(

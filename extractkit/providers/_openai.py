@@ -5,9 +5,9 @@ Neighbours: `openai_chat` and `openai_responses` are the wires. Pure: this file 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
-from collections.abc import Iterable
 
 from pydantic_core import from_json
 
@@ -55,18 +55,18 @@ _set_token, _set_logprob, _set_raw_logprob = (
 )
 
 
-def require_sampling(sampling: Sampling, taken: Iterable[str], api: str) -> None:
+@functools.lru_cache(maxsize=128)
+def require_sampling(sampling: Sampling, taken: tuple[str, ...], api: str) -> None:
     """Return if `sampling` sets only fields in `taken`.
 
     Raises:
         UnsupportedError: If it sets another one, which `api` has no place for.
     """
-    known = frozenset(taken)
     for name, value in sampling_given(sampling).items():
-        if name not in known:
+        if name not in taken:
             raise UnsupportedError(
                 f"Sampling({name}={value!r}): {api} has no such parameter; "
-                f"it takes {', '.join(sorted(known))}"
+                f"it takes {', '.join(sorted(taken))}"
             )
 
 
@@ -160,7 +160,7 @@ class Halves:
     def close(self) -> str:
         """Return what is left of a half whose other one did not come."""
         held, self._held = self._held, ""
-        return _whole(held)
+        return _whole(held) if held else ""
 
 
 def _whole(text: str) -> str:
