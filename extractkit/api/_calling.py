@@ -256,7 +256,7 @@ class _Asked:
 
     def flow(self) -> _Flow:
         """Yield the steps that are needed; return the calls."""
-        began = time.monotonic()
+        began, spent_s = time.monotonic(), 0.0
         offered = self._offered(self.provider.capabilities)
         if isinstance(offered, _Native):
             try:
@@ -265,9 +265,10 @@ class _Asked:
                 if error.parameter != "tools" or self.question.strategy != "auto":
                     raise
                 offered = f"the provider refused the tools ({error.message})"
+                spent_s = time.monotonic() - began
             else:
                 return self._of_calls(result, offered)
-        result = yield from self._answer(offered, time.monotonic() - began)
+        result = yield from self._answer(offered, spent_s)
         calls = self._read(listed(result), None, frozenset())
         return gathered(calls, result)
 
@@ -292,7 +293,7 @@ class _Asked:
     def _answer(self, why: str, spent_s: float) -> Flow[Any]:
         """Ask for an answer that lists the calls."""
         question, provider = self.question, self.provider
-        if question.timeout_s is not None:
+        if spent_s and question.timeout_s is not None:
             left_s = max(question.timeout_s - spent_s, 0.001)
             question = dataclasses.replace(question, timeout_s=left_s)
         result = yield from extract_flow(
