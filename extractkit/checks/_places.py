@@ -7,7 +7,7 @@ objects around it wait for these. Nothing is validated twice on the way to a pla
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, cast
@@ -189,8 +189,9 @@ class TypedPlaces:
 
     def _boxes(
         self, parts: Sequence[Part], value: JsonValue
-    ) -> Iterator[tuple[_Core, _Core | None]]:
-        """Yield what may stand at a place, out of all that is wrapped around it."""
+    ) -> Sequence[tuple[_Core, _Core | None]]:
+        """Return what may stand at a place, out of all that is wrapped around it."""
+        found: list[tuple[_Core, _Core | None]] = []
         waiting = [(part.schema, part.config) for part in reversed(parts)]
         while waiting:
             schema, config = waiting.pop()
@@ -205,8 +206,11 @@ class TypedPlaces:
                 waiting.append((schema[_WRAPPED[kind]], config))
             elif kind in ("union", "tagged-union"):
                 waiting += [(each, config) for each in reversed(_choices(schema, value))]
-            elif _may_be(schema, value):
-                yield schema, config
+            else:
+                found.append((schema, config))
+        if len(found) == 1:
+            return found
+        return [box for box in found if _may_be(box[0], value)] or found
 
 
 def _in_box(box: _Core, config: _Core | None, token: str) -> Part | None:
@@ -276,16 +280,23 @@ def _keys(name: str, field: _Core, config: _Core | None) -> list[str]:
     return [*keys, name] if by_name or not keys else keys
 
 
+def _paths(written: Any) -> list[list[Any]]:
+    """Return the ways to a key, as an alias or a discriminator has them; none for a function."""
+    if callable(written):
+        return []
+    if isinstance(written, str):
+        return [[written]]
+    return written if isinstance(written[0], list) else [written]
+
+
 def _choices(schema: _Core, value: JsonValue) -> list[_Core]:
     choices: Any = schema["choices"]
     if schema["type"] == "union":
         return [each[0] if isinstance(each, tuple) else each for each in choices]
-    tag: Any = schema["discriminator"]
-    if is_object(value) and isinstance(tag, str) and tag in value:
-        named = [each for key, each in choices.items() if getattr(key, "value", key) == value[tag]]
-        if named:
-            return named
-    return list(choices.values())
+    tags = [path[0] for path in _paths(schema["discriminator"]) if len(path) == 1]
+    said = [value[tag] for tag in tags if is_object(value) and tag in value]
+    named = [each for key, each in choices.items() if getattr(key, "value", key) in said]
+    return named or list(choices.values())
 
 
 def _may_be(box: _Core, value: JsonValue) -> bool:
@@ -300,9 +311,13 @@ def _may_be(box: _Core, value: JsonValue) -> bool:
 
 
 def _literals(schema: _Core) -> list[Any] | None:
+    more: list[Any] = []
     while schema["type"] in ("default", "nullable"):
+        more += [None] if schema["type"] == "nullable" else []
         schema = schema["schema"]
-    return schema["expected"] if schema["type"] == "literal" else None
+    if schema["type"] != "literal":
+        return None
+    return [*more, *(getattr(each, "value", each) for each in schema["expected"])]
 
 
 def _asks(schema: _Core, by_ref: Mapping[str, _Core]) -> bool:

@@ -273,6 +273,27 @@ def test_an_object_of_several_types_is_typed_once_it_is_known_which() -> None:
     assert later.at("/0").value == Cat(kind="cat", name="x", lives=9)
 
 
+def test_a_value_that_speaks_against_its_type_hides_no_other_field() -> None:
+    now = last_before_end(Person, '{"type": null, "name": "Olaf", ')
+    assert now.fields.name.value == "Olaf"
+    assert now.fields.type.value is None
+    assert [each.code for each in now.fields.type.findings] == ["literal_error"]
+
+
+def test_a_tag_that_may_be_null_tells_nothing() -> None:
+    class Left(BaseModel):
+        kind: Literal[Colour.RED] | None
+        size: int
+
+    class Right(BaseModel):
+        kind: Literal[Colour.BLUE]
+        size: str
+
+    assert last_before_end(Left | Right, '{"kind": "red", "size": 1, ').at("/size").value == 1
+    assert last_before_end(Left | Right, '{"kind": null, "size": 1, ').at("/size").value == 1
+    assert last_before_end(Left, '{"kind": null, "size": 1, ').fields.size.value == 1
+
+
 def test_a_list_that_is_final_is_typed_as_a_whole() -> None:
     now = partials(Invoice, '{"number": "A1", "lines": [{"name": "x", "price": 2}], "total": ')[-1]
     assert now.fields.lines.value == [Line(name="x", price=Decimal(2))]
