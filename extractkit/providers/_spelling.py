@@ -13,7 +13,7 @@ from extractkit.messages import TokenLogprob
 
 __all__ = ["Spelling"]
 
-_MOST_BEHIND: Final = 256  # bytes of text whose tokens have not come: nobody sends them so late
+_MOST_BEHIND: Final = 256  # bytes by which text and tokens may be apart: nobody sends them so late
 
 
 class Spelling:
@@ -52,10 +52,11 @@ class Spelling:
     def _begin(self) -> None:
         """Leave out the tokens before those that the first text begins with."""
         kept: deque[TokenLogprob] = deque()
-        size = 0
-        while self._held and size < len(self._text):
+        joined = b""
+        most = len(self._text) + _MOST_BEHIND
+        while self._held and len(joined) < most and not joined.startswith(self._text):
             kept.appendleft(self._held.pop())
-            size += len(kept[0].token)
+            joined = kept[0].token + joined
         self._held = kept
 
     def _spelt(self) -> tuple[TokenLogprob, ...]:
