@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from extractkit.errors import UsageError
 from extractkit.grounding import ClaimKind, ClaimRow, EarlyEvidence, locate_rows
+from extractkit.paths import Pointer
 from extractkit.results import Grounding, Span
 from extractkit.schema import compile_schema
 
