@@ -1,8 +1,10 @@
 """How good extractions are: rates over all inputs, with intervals, against labels.
 
+    asking        evaluate, Configuration, Progress; EvaluationReport, compare
     data          Dataset, Case
     comparing     Ruler; Exact, Text, Number, Moment, Items, Ignored
-    figures       rate_interval and its kin
+    one answer    Observation, measured, Measures
+    figures       summarise, differences; rate_interval and its kin
 
 Neighbours: `api` extracts, `journal` keeps what came, `report` draws what is computed here. This
 room sets no default of an extraction.
@@ -19,7 +21,9 @@ from extractkit.evaluation._comparators import (
     Text,
     Verdict,
 )
+from extractkit.evaluation._configuration import Configuration
 from extractkit.evaluation._dataset import Dataset
+from extractkit.evaluation._evaluate import Progress, evaluate
 from extractkit.evaluation._intervals import (
     Interval,
     difference_interval,
@@ -31,32 +35,56 @@ from extractkit.evaluation._intervals import (
 )
 from extractkit.evaluation._judged import Comparison, Judged, ListMatch, Outcome
 from extractkit.evaluation._judging import Rule, Ruler
+from extractkit.evaluation._measures import Measures, measured
+from extractkit.evaluation._observation import Observation
+from extractkit.evaluation._report import Answered, EvaluationReport, compare
+from extractkit.evaluation._summary import (
+    Difference,
+    Summary,
+    differences,
+    per_input,
+    summarise,
+)
 
 __all__ = [
     "UNLABELLED",
+    "Answered",
     "BadRow",
     "Case",
     "Comparator",
     "Comparison",
+    "Configuration",
     "Dataset",
+    "Difference",
+    "EvaluationReport",
     "Exact",
     "Ignored",
     "Interval",
     "Items",
     "Judged",
     "ListMatch",
+    "Measures",
     "Moment",
     "Number",
+    "Observation",
     "Outcome",
+    "Progress",
     "Rule",
     "Ruler",
+    "Summary",
     "Text",
     "Unlabelled",
     "Verdict",
+    "compare",
     "difference_interval",
+    "differences",
+    "evaluate",
     "mean_interval",
+    "measured",
+    "per_input",
     "quantile_difference",
     "quantile_interval",
     "rate_interval",
     "ratio_interval",
+    "summarise",
 ]

@@ -39,6 +39,7 @@ class Judged:
         why: The reason, as a clause.
         expected: What the label holds; None where nothing.
         found: What the answer holds; None where nothing.
+        found_at: The place in the answer; None where the answer has none.
     """
 
     field: str
@@ -47,6 +48,7 @@ class Judged:
     why: str
     expected: JsonValue = None
     found: JsonValue = None
+    found_at: Pointer | None = None
 
     @property
     def is_right(self) -> bool:

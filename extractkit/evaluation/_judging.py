@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Final, Literal, TypeAlias
 
 from extractkit.errors import UsageError
@@ -55,11 +54,12 @@ _LEFT_OUT: Final[Any] = object()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Spot:
-    """Where a comparison stands: the node, the field, and the place in the document."""
+    """Where a comparison stands: node, field, and the places in the label and in the answer."""
 
     node: Node | None
     field: str = ""
     pointer: Pointer = ""
+    found_at: Pointer = ""
 
 
 class Ruler:
@@ -136,8 +136,15 @@ class Ruler:
         elif isinstance(node, ObjectNode):
             named = [prop.node for prop in node.properties if prop.name == tokens[0]]
             of_map = [node.extra, *(part for _, part in node.patterns)]
-            for part in named or of_map:
+            for part in named or ([] if self._drops(node, tokens[0]) else of_map):
                 yield from self._spots(part, tokens[1:])
+
+    def _drops(self, node: Node | None, key: str) -> bool:
+        """Whether the type leaves out a key that it does not declare."""
+        if not self._has_defaults or not isinstance(node, ObjectNode):
+            return False
+        is_declared = any(prop.name == key for prop in node.properties)
+        return not (is_declared or node.extra_stated or node.patterns)
 
     def _is_judged(self, field: str) -> bool:
         if isinstance(self._rules.get(field), Ignored):
@@ -171,8 +178,15 @@ class Ruler:
         self, spot: _Spot, expected: JsonValue, found: JsonValue, states: tuple[State, State]
     ) -> Iterator[Judged]:
         """Yield what there is where not both hold a value."""
-        judged = partial(Judged, field=spot.field, pointer=spot.pointer)
-        both = judged(outcome="wrong", why="", expected=_json(expected), found=_json(found))
+        both = Judged(
+            field=spot.field,
+            pointer=spot.pointer,
+            outcome="wrong",
+            why="",
+            expected=_json(expected),
+            found=_json(found),
+            found_at=None if found is _LEFT_OUT else spot.found_at,
+        )
         wanted, given = states
         if wanted == given:
             same: Outcome = "right" if wanted == "unknown" else "empty"
@@ -207,6 +221,7 @@ class Ruler:
                 pointer=part.pointer,
                 outcome=outcome,
                 why=why,
+                found_at=None if outcome == "missed" else part.found_at,
                 **{key: here},
             )
 
@@ -223,7 +238,8 @@ class Ruler:
     def _children(self, spot: _Spot, value: JsonValue) -> Iterator[tuple[_Spot, JsonValue]]:
         if is_object(value):
             for key, part in value.items():
-                yield self._of_key(spot, key), part
+                if not self._drops(spot.node, key):
+                    yield self._of_key(spot, key), part
         elif is_array(value):
             for at, part in enumerate(value):
                 yield _of_place(spot, at), part
@@ -237,6 +253,7 @@ class Ruler:
             node=below(spot.node, key),
             field=join(spot.field, "*" if is_map else key),
             pointer=join(spot.pointer, key),
+            found_at=join(spot.found_at, key),
         )
 
     def _objects(
@@ -246,8 +263,8 @@ class Ruler:
         found: Mapping[str, JsonValue],
         lists: list[ListMatch],
     ) -> Iterator[Judged]:
-        names = [*expected, *(name for name in found if name not in expected)]
-        for name in names:
+        names = {**expected, **found}
+        for name in [name for name in names if not self._drops(spot.node, name)]:
             wanted = expected.get(name, self._default(spot.node, name))
             given = found.get(name, self._default(spot.node, name))
             yield from self._pair(self._of_key(spot, name), wanted, given, lists)
@@ -275,7 +292,7 @@ class Ruler:
         partners = dict(pairs)
         judged: list[Judged] = []
         for at, wanted in enumerate(expected):
-            place = _of_place(spot, at)
+            place = _of_place(spot, at, partners.get(at))
             if at in partners:
                 mine: list[ListMatch] = []
                 part = list(self._pair(place, wanted, found[partners[at]], mine))
@@ -349,6 +366,7 @@ class Ruler:
             why=verdict.why,
             expected=expected,
             found=found,
+            found_at=spot.found_at,
         )
 
     def _usual(self, node: Node | None, settled: Node | None, expected: JsonValue) -> Comparator:
@@ -382,8 +400,13 @@ def _json(value: JsonValue) -> JsonValue:
     return None if value is _LEFT_OUT else value
 
 
-def _of_place(spot: _Spot, at: int) -> _Spot:
-    return _Spot(node=below(spot.node, at), field=f"{spot.field}/*", pointer=f"{spot.pointer}/{at}")
+def _of_place(spot: _Spot, at: int, found_at: int | None = None) -> _Spot:
+    return _Spot(
+        node=below(spot.node, at),
+        field=f"{spot.field}/*",
+        pointer=f"{spot.pointer}/{at}",
+        found_at=f"{spot.found_at}/{at if found_at is None else found_at}",
+    )
 
 
 def _at(value: JsonValue, part: _Spot, spot: _Spot) -> JsonValue:

@@ -18,6 +18,7 @@ from extractkit.paths import JsonValue, Pointer, get, is_array, is_object
 from extractkit.results import Finding, Grounding
 from extractkit.schema import CompiledSchema
 from extractkit.schema.convert import below, settle
+from extractkit.schema.match import is_unknown
 from extractkit.schema.nodes import (
     AllOfNode,
     AnyNode,
@@ -31,6 +32,8 @@ __all__ = ["Labels"]
 
 _NOWHERE: Final = Grounding(locate=False)
 _SHOWN: Final = 3
+_UNKNOWN: Final = {"unknown": True}
+"""UNKNOWN beside texts; elsewhere it is a word."""
 
 
 class Labels:
@@ -82,6 +85,8 @@ class Labels:
         if isinstance(value, str):
             return value if node is None or self._takes(value, node) else _said(value)
         inner = None if node is None else settle(node, value, self._tree)
+        if value == _UNKNOWN and not (inner is not None and is_unknown(inner)):
+            return "unknown"
         if is_object(value):
             return {key: self._read(part, below(inner, key)) for key, part in value.items()}
         if is_array(value):
@@ -110,5 +115,5 @@ def _said(text: str) -> JsonValue:
 
 def _unknown(value: Any) -> JsonValue:
     if isinstance(value, Unknown):
-        return {"unknown": True}
+        return _UNKNOWN
     raise ValueError(f"found {value!r:.60}")

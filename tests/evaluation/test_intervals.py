@@ -50,6 +50,7 @@ def test_quantiles_of_students_distribution_are_those_of_the_tables(
     assert student_quantile(share, freedom) == pytest.approx(expected, rel=1e-6)
 
 
+@settings(max_examples=30, deadline=None)
 @given(count=st.integers(1, 400), share=st.floats(0, 1), level=st.floats(0.5, 0.999))
 def test_the_interval_of_a_share_holds_it_and_mirrors(
     count: int, share: float, level: float

@@ -1,0 +1,147 @@
+"""One way to ask, by a name; and what makes it another way.
+
+Neighbours: `_evaluate` asks with it; `api` has the options.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+from extractkit import prompts
+from extractkit.api import Extractor
+from extractkit.checks import ReadyCheck
+from extractkit.errors import UsageError
+from extractkit.messages import Sampling, require_number
+from extractkit.paths import JsonObject
+from extractkit.providers import shared
+
+__all__ = ["Configuration", "Way"]
+
+_SILENT: Final = frozenset({"model", "observers", "price", "timeout_s"})
+"""Options that do not say how an answer comes about, or are said by the model's name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """One way to ask.
+
+    Attributes:
+        name: What it is called in a report, once in an evaluation.
+        samples: How many answers are drawn for each input. With a temperature above 0, and where
+            the model takes a seed, each has another one, so that a rerun gives the same.
+        options: The keywords of Extractor: model, sampling, strategy, decoding, ...
+
+    Raises:
+        UsageError: If the name is no text, `samples` is below 1, or an option is no mapping.
+    """
+
+    name: str
+    samples: int = 1
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def __post_init__(self) -> None:
+        name: Any = self.name
+        if not isinstance(name, str) or not name:
+            raise UsageError(f"Configuration(name={name!r:.60}): expected a text")
+        require_number("Configuration", "samples", self.samples, low=1, whole=True)
+        options: Any = self.options
+        if not isinstance(options, Mapping):
+            raise UsageError(f"Configuration(options={options!r:.60}): expected a mapping")
+
+
+class Way:
+    """A configuration of one target, ready to ask.
+
+    Args:
+        target: What is extracted.
+        configuration: How.
+
+    Raises:
+        UsageError: If an option is none, or out of its range.
+    """
+
+    def __init__(self, target: Any, configuration: Configuration) -> None:
+        self.configuration = configuration
+        self._target = target
+        self._options = dict(configuration.options)
+        self._options["model"] = shared(self._options.get("model"))
+        self._extractors: dict[int | None, Extractor[Any]] = {}
+        first = self._made(None)
+        self._extractors[None] = first
+        self._provider = first.provider
+
+    @property
+    def model(self) -> str:
+        """Who is asked."""
+        return f"{self._provider.name}:{self._provider.model}"
+
+    def extractor(self, sample: int) -> Extractor[Any]:
+        """Return what asks for one of the answers to an input."""
+        seed = self._seed(sample)
+        if seed not in self._extractors:
+            self._extractors[seed] = self._made(seed)
+        return self._extractors[seed]
+
+    def parameters(self, sample: int) -> JsonObject:
+        """Return all that makes the answer another one, as plain JSON.
+
+        Raises:
+            UsageError: If an option has no form that stays the same from one process to another.
+        """
+        told = {
+            name: _plain(name, value)
+            for name, value in sorted(self._options.items())
+            if name not in _SILENT
+        }
+        return {**told, "sample": sample, "seed": self._seed(sample), "prompt": prompts.VERSION}
+
+    def close(self) -> None:
+        """Release what was made for it."""
+        for extractor in self._extractors.values():
+            extractor.close()
+
+    def _seed(self, sample: int) -> int | None:
+        """Return the seed of a sample, where one says anything."""
+        sampling = self._options.get("sampling")
+        if not isinstance(sampling, Sampling) or not sampling.temperature:
+            return None
+        if "seed" not in self._provider.capabilities.sampling:
+            return None
+        return (sampling.seed or 0) + sample
+
+    def _made(self, seed: int | None) -> Extractor[Any]:
+        options = dict(self._options)
+        if seed is not None:
+            options["sampling"] = dataclasses.replace(options["sampling"], seed=seed)
+        try:
+            return Extractor(self._target, **options)
+        except TypeError as exc:
+            raise UsageError(
+                f"the configuration {self.configuration.name!r} has an option that Extractor does "
+                f"not have: {exc}"
+            ) from exc
+
+
+def _plain(name: str, value: Any) -> Any:
+    try:
+        return to_jsonable_python(value, fallback=_named)
+    except (ValueError, PydanticSerializationError) as exc:
+        raise UsageError(
+            f"the option {name!r} cannot be written down, so that a journal cannot tell whether it "
+            f"changed: {exc}"
+        ) from exc
+
+
+def _named(value: Any) -> str:
+    """Return a name for what is no data: a function is told by where it is defined."""
+    if isinstance(value, ReadyCheck):
+        return repr(value)
+    module, name = getattr(value, "__module__", ""), getattr(value, "__qualname__", "")
+    if not module or not name:
+        raise ValueError(f"found {value!r:.60}")
+    return f"{module}.{name}"

@@ -1,0 +1,267 @@
+"""Each configuration asked about each input, as often as it says; what is known is not asked again.
+
+Neighbours: `_configuration` asks, `journal` keeps what came, `_measures` puts it beside labels.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, TypeAlias
+
+from extractkit.errors import ExtractkitError, MissingDependencyError, UsageError
+from extractkit.evaluation._cases import Case
+from extractkit.evaluation._configuration import Configuration, Way
+from extractkit.evaluation._dataset import Dataset
+from extractkit.evaluation._judging import Rule, Ruler
+from extractkit.evaluation._measures import measured
+from extractkit.evaluation._observation import Observation
+from extractkit.evaluation._report import Answered, EvaluationReport
+from extractkit.journal import Journal, Key
+from extractkit.messages import require_number
+from extractkit.schema import compile_schema
+
+__all__ = ["Progress", "evaluate"]
+
+_ONLY = (Configuration(name="default"),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far an evaluation is.
+
+    Attributes:
+        done: Answers that are there, those of an earlier run among them.
+        total: Answers that there will be.
+        configuration: The one of this answer.
+        id: The input.
+        sample: Which of the answers to it, from 0.
+        status: How it ended.
+        is_new: Whether it was asked for now.
+    """
+
+    done: int
+    total: int
+    configuration: str
+    id: str
+    sample: int
+    status: str
+    is_new: bool
+
+
+Told: TypeAlias = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Task:
+    """One answer that is wanted."""
+
+    way: Way
+    case: Case
+    sample: int
+    key: Key
+
+
+def evaluate(
+    target: Any,
+    dataset: Dataset,
+    *,
+    configs: Sequence[Configuration] = _ONLY,
+    rules: Mapping[str, Rule] | None = None,
+    journal: str | os.PathLike[str] | None = None,
+    progress: Told | None = None,
+    concurrency: int = 1,
+) -> EvaluationReport:
+    """Return what each configuration makes of each input, beside the labels.
+
+    Labels are checked before anything is asked. An input about which the model could not be asked
+    counts as one without an answer; with a journal, the next run asks about it again, and about
+    nothing else that is known. The rules and labels may have changed in between: they are no part
+    of what is kept.
+
+    Args:
+        target: What is extracted, as of Extractor.
+        dataset: The inputs.
+        configs: Ways to ask, each with a name of its own.
+        rules: Field -> how it is compared, as of Ruler; by default by its type.
+        journal: A file that keeps every answer at once, so that a killed run goes on from there.
+        progress: Told of every answer.
+        concurrency: How many questions are under way at once.
+
+    Raises:
+        UsageError: If an argument cannot be used, a label does not fit, a rule names no place, the
+            journal is being written by another process or is none, or the first question of a
+            configuration cannot be asked as written.
+        MissingDependencyError: If a package that this needs is not installed.
+        OSError: If the journal cannot be written.
+    """
+    compiled = compile_schema(target, "json-schema")
+    ruler = Ruler(compiled, rules, dataset.fields)
+    cases = dataset.checked(compiled)
+    require_number("evaluate", "concurrency", concurrency, low=1, whole=True)
+    _require_names(configs)
+    with ExitStack() as opened:
+        kept = None if journal is None else opened.enter_context(Journal(journal))
+        ways = [Way(target, configuration) for configuration in configs]
+        for way in ways:
+            opened.callback(way.close)
+        tasks = [
+            _Task(way=way, case=case, sample=sample, key=_key(way, case, sample, compiled))
+            for way in ways
+            for case in cases
+            for sample in range(way.configuration.samples)
+        ]
+        observed = _Run(tasks, kept, progress).all(concurrency)
+        answers: dict[str, list[Answered]] = {config.name: [] for config in configs}
+        for task, observation in zip(tasks, observed, strict=True):
+            found = measured(
+                observation,
+                ruler=ruler,
+                id=task.case.id,
+                label=task.case.label,
+                sample=task.sample,
+            )
+            answers[task.way.configuration.name].append(
+                Answered(
+                    case=task.case, sample=task.sample, observation=observation, measures=found
+                )
+            )
+        return EvaluationReport(
+            answers={name: tuple(found) for name, found in answers.items()},
+            facts={
+                way.configuration.name: {
+                    "model": way.model,
+                    "samples": way.configuration.samples,
+                    "parameters": way.parameters(0),
+                }
+                for way in ways
+            },
+            target=compiled.fingerprint,
+            bad=tuple(map(str, cases.bad)),
+        )
+
+
+def _require_names(configs: Sequence[Configuration]) -> None:
+    names: list[str] = []
+    for config in configs:
+        given: Any = config
+        if not isinstance(given, Configuration):
+            raise UsageError(f"configs holds {given!r:.60}; expected Configuration objects")
+        names.append(config.name)
+    if not names or len(set(names)) < len(names):
+        raise UsageError(f"configs are named {names}; expected at least one, each name once")
+
+
+def _key(way: Way, case: Case, sample: int, compiled: Any) -> Key:
+    return Key.of(
+        case.id,
+        case.text,
+        target=compiled.fingerprint,
+        model=way.model,
+        parameters=way.parameters(sample),
+    )
+
+
+class _Run:
+    """Asks what is not known, and keeps what comes."""
+
+    def __init__(
+        self, tasks: Sequence[_Task], journal: Journal | None, progress: Told | None
+    ) -> None:
+        self._tasks = tasks
+        self._journal = journal
+        self._progress = progress
+        self._done = 0
+        self._asked: set[str] = set()
+        self._lock = Lock()
+
+    def all(self, concurrency: int) -> list[Observation]:
+        """Return what came of each task, in their order."""
+        found: dict[int, Observation] = {}
+        wanted: list[int] = []
+        for place, task in enumerate(self._tasks):
+            known = self._known(task)
+            if known is None:
+                wanted.append(place)
+            else:
+                found[place] = known
+                self._tell(task, known, is_new=False)
+        asked = (
+            map(self._answer, wanted) if concurrency == 1 else self._together(wanted, concurrency)
+        )
+        for place, observation in asked:
+            task = self._tasks[place]
+            if self._journal is not None:
+                self._journal.append(task.key, observation.plain())
+            found[place] = observation
+            self._tell(task, observation, is_new=True)
+        return [found[place] for place in range(len(self._tasks))]
+
+    def _known(self, task: _Task) -> Observation | None:
+        """Return what an earlier run was told; where it could not ask, that is not known."""
+        if self._journal is None or task.key not in self._journal:
+            return None
+        observation = Observation.from_plain(self._journal.read(task.key))
+        return None if observation.status == "error" else observation
+
+    def _together(
+        self, wanted: Sequence[int], concurrency: int
+    ) -> Iterator[tuple[int, Observation]]:
+        """Yield what comes, in the order in which it comes; never more under way than allowed."""
+        waiting = iter(wanted)
+        with ThreadPoolExecutor(concurrency) as pool:
+            under_way: set[Future[tuple[int, Observation]]] = set()
+            try:
+                for place in waiting:
+                    under_way.add(pool.submit(self._answer, place))
+                    if len(under_way) < concurrency:
+                        continue
+                    done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+                    yield from (each.result() for each in done)
+                while under_way:
+                    done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+                    yield from (each.result() for each in done)
+            finally:
+                for each in under_way:
+                    each.cancel()
+
+    def _answer(self, place: int) -> tuple[int, Observation]:
+        task = self._tasks[place]
+        name = task.way.configuration.name
+        with self._lock:
+            is_first = name not in self._asked
+            self._asked.add(name)
+            extractor = task.way.extractor(task.sample)
+        began = time.perf_counter()
+        try:
+            result = extractor.extract(task.case.text)
+        except MissingDependencyError:
+            raise
+        except ExtractkitError as error:
+            if is_first and isinstance(error, UsageError):
+                raise  # the configuration is wrong, not the input
+            return place, Observation.of_error(
+                error, seconds=time.perf_counter() - began, is_first=is_first
+            )
+        seconds = time.perf_counter() - began
+        return place, Observation.of(result, seconds=seconds, is_first=is_first)
+
+    def _tell(self, task: _Task, observation: Observation, *, is_new: bool) -> None:
+        self._done += 1
+        if self._progress is not None:
+            self._progress(
+                Progress(
+                    done=self._done,
+                    total=len(self._tasks),
+                    configuration=task.way.configuration.name,
+                    id=task.case.id,
+                    sample=task.sample,
+                    status=observation.status,
+                    is_new=is_new,
+                )
+            )

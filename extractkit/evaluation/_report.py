@@ -1,0 +1,121 @@
+"""All answers of an evaluation with what they are worth, and the figures that follow.
+
+Neighbours: `_evaluate` makes it, `_summary` counts, the room `report` draws it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from pydantic_core import to_jsonable_python
+
+from extractkit.errors import UsageError
+from extractkit.evaluation._cases import Case
+from extractkit.evaluation._measures import Measures
+from extractkit.evaluation._observation import Observation
+from extractkit.evaluation._summary import Difference, Summary, differences, summarise
+from extractkit.paths import JsonObject
+
+__all__ = ["Answered", "EvaluationReport", "compare"]
+
+_UNIT: Final = "input"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """One answer to one input.
+
+    Attributes:
+        case: The input with its label.
+        sample: Which of the answers to it, from 0.
+        observation: What came.
+        measures: What it is worth.
+    """
+
+    case: Case
+    sample: int
+    observation: Observation
+    measures: Measures
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationReport:
+    """What an evaluation found.
+
+    Attributes:
+        answers: Configuration -> every answer, inputs in their order.
+        facts: Configuration -> samples, model, parameters.
+        target: Fingerprint of what was extracted.
+        bad: Rows of the data set that were left out.
+        unit: What rates are shares of, and what a bootstrap draws.
+    """
+
+    answers: Mapping[str, tuple[Answered, ...]]
+    facts: Mapping[str, JsonObject]
+    target: str
+    bad: tuple[str, ...] = ()
+    unit: str = field(default=_UNIT)
+
+    def measures(self, configuration: str) -> tuple[Measures, ...]:
+        """Return what each answer of one configuration is worth.
+
+        Raises:
+            UsageError: If there is no such configuration.
+        """
+        if configuration not in self.answers:
+            known = ", ".join(map(repr, self.answers))
+            raise UsageError(f"no configuration {configuration!r}; found {known}")
+        return tuple(each.measures for each in self.answers[configuration])
+
+    def summary(self, configuration: str, *, level: float = 0.95, seed: int = 0) -> Summary:
+        """Return the figures of one configuration with their intervals.
+
+        Args:
+            configuration: Its name.
+            level: Of the intervals, two-sided.
+            seed: Of the intervals that are drawn.
+
+        Raises:
+            UsageError: If there is no such configuration.
+        """
+        return summarise(self.measures(configuration), level=level, seed=seed)
+
+    def plain(self, *, level: float = 0.95, seed: int = 0) -> JsonObject:
+        """Return all figures as plain JSON, with what they were measured on.
+
+        Args:
+            level: Of the intervals, two-sided.
+            seed: Of the intervals that are drawn.
+        """
+        return {
+            "unit": self.unit,
+            "target": self.target,
+            "bad_rows": list(self.bad),
+            "configurations": {
+                name: {
+                    **self.facts[name],
+                    "figures": to_jsonable_python(self.summary(name, level=level, seed=seed)),
+                }
+                for name in self.answers
+            },
+        }
+
+
+def compare(
+    report: EvaluationReport, first: str, second: str, *, level: float = 0.95, seed: int = 0
+) -> Difference:
+    """Return the figures of `second` less those of `first`, paired by input.
+
+    Args:
+        report: What an evaluation found.
+        first: A configuration.
+        second: Another.
+        level: Of the intervals, two-sided.
+        seed: Of the intervals that are drawn.
+
+    Raises:
+        UsageError: If there is no such configuration, or they have no input in common.
+    """
+    return differences(report.measures(first), report.measures(second), level=level, seed=seed)

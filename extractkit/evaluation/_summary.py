@@ -1,0 +1,329 @@
+"""Rates and amounts over all inputs of one configuration, each with its interval.
+
+Samples are averaged per input first; inputs count alike. No rate leaves out an answer that is not
+valid, unless its name says so. Neighbours: `_measures` says what counts of one answer,
+`_intervals` how sure a figure is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from statistics import fmean
+from typing import Final, TypeAlias
+
+from extractkit.errors import UsageError
+from extractkit.evaluation._intervals import (
+    Interval,
+    difference_interval,
+    mean_interval,
+    quantile_difference,
+    quantile_interval,
+    rate_interval,
+    ratio_interval,
+)
+from extractkit.evaluation._measures import Measures
+
+__all__ = ["Difference", "Summary", "differences", "per_input", "summarise"]
+
+Reader: TypeAlias = Callable[[Measures], float | None]
+"""What is read of one answer; None where it says nothing."""
+
+_ALWAYS: Final[Mapping[str, Reader]] = {
+    "ok": lambda each: each.ok,
+    "parse": lambda each: each.parse,
+    "schema": lambda each: each.schema,
+    "consistent": lambda each: each.consistent,
+    "grounded": lambda each: each.grounded,
+    "exact": lambda each: each.exact,
+    "refused": lambda each: each.status == "refused",
+    "truncated": lambda each: each.status == "truncated",
+    "filtered": lambda each: each.status == "filtered",
+    "invalid": lambda each: each.status == "invalid",
+    "error": lambda each: each.status == "error",
+    "exact, of those with a value": lambda each: each.exact if each.ok else None,
+    "grounded, of those with a claim": lambda each: each.grounded if each.claims else None,
+}
+_AMOUNTS: Final[Mapping[str, Reader]] = {
+    "input tokens": lambda each: each.input_tokens,
+    "output tokens": lambda each: each.output_tokens,
+    "retries": lambda each: each.retries,
+    "cost_usd": lambda each: each.cost_usd,
+}
+_SECONDS: Final[Mapping[str, Reader]] = {
+    "seconds": lambda each: None if each.is_first or each.status == "error" else each.seconds,
+    "first_token_s": lambda each: None if each.is_first else each.first_token_s,
+}
+_VALUES: Final = ("right", "wrong", "missed", "declined", "unanswered")
+"""Where a label holds a value, and a value was or was not given. "empty" holds none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """One configuration over all inputs.
+
+    Attributes:
+        inputs: How many inputs: the unit of every interval.
+        samples: How many answers to each, the most there are.
+        rates: Name -> share of inputs.
+        fields: Field -> name -> share; see the reference page.
+        lists: Field -> precision and recall of elements.
+        amounts: Name -> mean per input, and per right answer.
+        latency: Name -> median and p95 over inputs, first calls left out.
+        first_call_s: Seconds of the first calls, which pay for compilation and loading.
+    """
+
+    inputs: int
+    samples: int
+    rates: Mapping[str, Interval]
+    fields: Mapping[str, Mapping[str, Interval]]
+    lists: Mapping[str, Mapping[str, Interval]]
+    amounts: Mapping[str, Interval]
+    latency: Mapping[str, Interval]
+    first_call_s: tuple[float, ...]
+
+
+def per_input(records: Iterable[Measures], read: Reader) -> dict[str, float]:
+    """Return one value for each input: the mean over its samples that say something.
+
+    Inputs of which no sample says anything are left out.
+    """
+    found: dict[str, list[float]] = {}
+    for each in records:
+        value = read(each)
+        if value is not None:
+            found.setdefault(each.id, []).append(float(value))
+    return {name: fmean(values) for name, values in found.items()}
+
+
+def summarise(records: Sequence[Measures], *, level: float = 0.95, seed: int = 0) -> Summary:
+    """Return the figures of one configuration.
+
+    Args:
+        records: One for each answer, whatever came of it.
+        level: Of the intervals, two-sided.
+        seed: Of the intervals that are drawn.
+
+    Raises:
+        UsageError: If there are no records.
+    """
+    if not records:
+        raise UsageError("found no answers; expected the measures of at least one")
+    rate = partial(rate_interval, level=level, seed=seed)
+    mean = partial(mean_interval, level=level, seed=seed)
+    ratio = partial(ratio_interval, level=level, seed=seed)
+    names: dict[str, None] = {each.id: None for each in records}
+    counts = per_input(records, lambda _: 1.0)
+    return Summary(
+        inputs=len(counts),
+        samples=max(each.sample for each in records) + 1,
+        rates=_figures(records, _ALWAYS, rate),
+        fields={
+            name: _of_field(records, name, list(names), rate, ratio)
+            for name in _named(records, lambda each: (*each.fields, *each.given))
+        },
+        lists={
+            name: {
+                "precision": _list_ratio(records, name, "found", ratio),
+                "recall": _list_ratio(records, name, "expected", ratio),
+            }
+            for name in _named(records, lambda each: each.lists)
+        },
+        amounts=_figures(records, _AMOUNTS, mean) | _per_success(records, ratio),
+        latency=_latency(records, level),
+        first_call_s=tuple(each.seconds for each in records if each.is_first),
+    )
+
+
+def _figures(
+    records: Sequence[Measures],
+    readers: Mapping[str, Reader],
+    figure: Callable[[Iterable[float]], Interval],
+) -> dict[str, Interval]:
+    found = {name: per_input(records, read) for name, read in readers.items()}
+    return {name: figure(values.values()) for name, values in found.items() if values}
+
+
+def _named(
+    records: Sequence[Measures], read: Callable[[Measures], Iterable[str]]
+) -> dict[str, None]:
+    return {name: None for each in records for name in read(each)}
+
+
+def _of_field(
+    records: Sequence[Measures],
+    name: str,
+    inputs: Sequence[str],
+    rate: Callable[[Iterable[float]], Interval],
+    ratio: Callable[..., Interval],
+) -> dict[str, Interval]:
+    """Return the figures of one field; each only where something speaks of it."""
+
+    def count(each: Measures, *outcomes: str) -> int:
+        found = each.fields.get(name, {})
+        return sum(number for outcome, number in found.items() if outcome in outcomes)
+
+    def share(*outcomes: str, of: Sequence[str]) -> Interval | None:
+        above = per_input(records, lambda each: count(each, *outcomes))
+        below = per_input(records, lambda each: count(each, *of))
+        if not any(below.values()):
+            return None
+        return ratio(
+            [above[each] for each in inputs], [below[each] for each in inputs], is_rate=True
+        )
+
+    def given(state: str) -> Reader:
+        def read(each: Measures) -> float | None:
+            told: Mapping[str, int] = dict(each.given.get(name, {}).items())
+            return told[state] / sum(told.values()) if told else None
+
+        return read
+
+    found = _figures(records, {"right": _right(name)}, rate)
+    shares = {
+        "recall": share("right", of=_VALUES),
+        "precision": share("right", of=("right", "wrong", "fabricated")),
+        "missed": share("missed", of=_VALUES),
+        "declined": share("declined", of=(*_VALUES, "fabricated", "empty")),
+        "fabricated, of those absent": share("fabricated", of=("fabricated", "empty")),
+    }
+    found |= {key: value for key, value in shares.items() if value is not None}
+    readers = {
+        "null, of values given": given("null"),
+        "unknown, of values given": given("unknown"),
+    }
+    return found | _figures(records, readers, rate)
+
+
+def _list_ratio(
+    records: Sequence[Measures], name: str, of: str, ratio: Callable[..., Interval]
+) -> Interval:
+    def read(each: Measures, key: str) -> float:
+        return each.lists.get(name, {}).get(key, 0)
+
+    above = per_input(records, lambda each: read(each, "matched"))
+    below = per_input(records, lambda each: read(each, of))
+    return ratio(above.values(), below.values(), is_rate=True)
+
+
+def _per_success(
+    records: Sequence[Measures], ratio: Callable[..., Interval]
+) -> dict[str, Interval]:
+    """Return what is spent on all inputs for each that succeeds."""
+    ok = per_input(records, lambda each: each.ok)
+    exact = per_input(records, lambda each: each.exact)
+    spent = {
+        "tokens": per_input(records, lambda each: each.input_tokens + each.output_tokens),
+        "output tokens": per_input(records, lambda each: each.output_tokens),
+        "cost_usd": per_input(records, lambda each: each.cost_usd),
+    }
+    found: dict[str, Interval] = {}
+    for name, amounts in spent.items():
+        for what, success in (("value", ok), ("exact value", exact)):
+            both = [each for each in success if each in amounts]
+            if both:
+                found[f"{name} per {what}"] = ratio(
+                    [amounts[each] for each in both], [success[each] for each in both]
+                )
+    return found
+
+
+def _latency(records: Sequence[Measures], level: float) -> dict[str, Interval]:
+    found: dict[str, Interval] = {}
+    for name, read in _SECONDS.items():
+        values = per_input(records, read)
+        for what, share in (("median", 0.5), ("p95", 0.95)):
+            if values:
+                found[f"{name}, {what}"] = quantile_interval(values.values(), share, level=level)
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """One configuration less another, on the inputs that both have.
+
+    Attributes:
+        inputs: How many inputs both have.
+        rates: Name -> difference of rates.
+        fields: Field -> difference of the share that is right.
+        amounts: Name -> difference of means.
+        latency: Name -> difference of medians and p95.
+    """
+
+    inputs: int
+    rates: Mapping[str, Interval]
+    fields: Mapping[str, Interval]
+    amounts: Mapping[str, Interval]
+    latency: Mapping[str, Interval]
+
+
+def differences(
+    first: Sequence[Measures], second: Sequence[Measures], *, level: float = 0.95, seed: int = 0
+) -> Difference:
+    """Return `second` less `first`, input by input.
+
+    Rates of a part of the inputs, such as those with a value, have no such difference: the part is
+    another one.
+
+    Args:
+        first: The measures of one configuration.
+        second: Those of another.
+        level: Of the intervals, two-sided.
+        seed: Of the intervals that are drawn.
+
+    Raises:
+        UsageError: If they have no input in common.
+    """
+    shared = {each.id for each in first} & {each.id for each in second}
+    if not shared:
+        raise UsageError("the two have no input in common; compare answers to the same inputs")
+    before = [each for each in first if each.id in shared]
+    after = [each for each in second if each.id in shared]
+
+    def paired(
+        read: Reader, figure: Callable[[list[float], list[float]], Interval]
+    ) -> Interval | None:
+        old, new = per_input(before, read), per_input(after, read)
+        both = [name for name in old if name in new]
+        return figure([old[name] for name in both], [new[name] for name in both]) if both else None
+
+    rate = partial(difference_interval, level=level, seed=seed)
+    mean = partial(difference_interval, is_rate=False, level=level, seed=seed)
+    found = {
+        "rates": {
+            name: paired(read, rate) for name, read in _ALWAYS.items() if ", of " not in name
+        },
+        "fields": {
+            name: paired(_right(name), rate) for name in _named(before, lambda each: each.fields)
+        },
+        "amounts": {name: paired(read, mean) for name, read in _AMOUNTS.items()},
+        "latency": {
+            f"{name}, {what}": paired(
+                read, partial(_quantiles, share=share, level=level, seed=seed)
+            )
+            for name, read in _SECONDS.items()
+            for what, share in (("median", 0.5), ("p95", 0.95))
+        },
+    }
+    return Difference(
+        inputs=len(shared),
+        **{
+            name: {key: value for key, value in group.items() if value is not None}
+            for name, group in found.items()
+        },
+    )
+
+
+def _right(name: str) -> Reader:
+    def read(each: Measures) -> float | None:
+        told: Mapping[str, int] = dict(each.fields.get(name, {}).items())
+        return (told.get("right", 0) + told.get("empty", 0)) / sum(told.values()) if told else None
+
+    return read
+
+
+def _quantiles(
+    first: list[float], second: list[float], *, share: float, level: float, seed: int
+) -> Interval:
+    return quantile_difference(first, second, share, level=level, seed=seed)

@@ -1,0 +1,283 @@
+from __future__ import annotations
+
+import csv
+import json
+import pickle
+import sys
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from extractkit import UNKNOWN, Unknown
+from extractkit.errors import MissingDependencyError, UsageError
+from extractkit.evaluation import UNLABELLED, Case, Dataset
+from tests.evaluation.making import LABEL, Invoice, Line, changed
+
+
+def jsonl(path: Path, *lines: Any) -> Path:
+    path.write_text(
+        "".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines),
+        encoding="utf-8",
+    )
+    return path
+
+
+def test_jsonl_gives_one_case_a_line(tmp_path: Path) -> None:
+    path = jsonl(
+        tmp_path / "d.jsonl",
+        "\ufeff" + json.dumps({"id": "a", "text": "one", "label": LABEL}),
+        "",
+        {"id": 7, "text": "two", "label": None},
+    )
+    dataset = Dataset.from_jsonl(path)
+    assert list(dataset) == [
+        Case(id="a", text="one", label=LABEL, place="line 1"),
+        Case(id="7", text="two", label=None, place="line 3"),
+    ]
+    assert (len(dataset), dataset[0].id, [case.id for case in dataset[1:]]) == (2, "a", ["7"])
+    assert repr(dataset) == "Dataset(2 cases, 2 labelled, 0 bad rows)"
+
+
+def test_columns_have_the_names_that_are_said(tmp_path: Path) -> None:
+    row = {"key": "a", "body": {"text": "one"}, "gold": {"total": 1}}
+    path = jsonl(tmp_path / "d.jsonl", row)
+    (case,) = Dataset.from_jsonl(path, id="key", text="/body/text", label="gold")
+    assert (case.id, case.text, case.label) == ("a", "one", {"total": 1})
+    dataset = Dataset.from_jsonl(
+        path, id=None, text="/body/text", label={"total": "/gold/total", "/lines": "key"}
+    )
+    assert dataset[0] == Case(id="1", text="one", label={"total": 1, "lines": "a"}, place="line 1")
+    assert dataset.fields == ("/total", "/lines")
+    with pytest.raises(UsageError, match="no column '/body/none'; found 'key', 'body', 'gold'"):
+        Dataset.from_jsonl(path, id=None, text="/body/none")
+
+
+def test_columns_fill_nested_fields() -> None:
+    rows = [{"t": "x", "street": "High St", "town": "Ely"}]
+    label = {"/address/street": "street", "/address/town": "town"}
+    (case,) = Dataset.of(rows, text="t", id=None, label=label)
+    assert case.label == {"address": {"street": "High St", "town": "Ely"}}
+    with pytest.raises(UsageError, match="another column fills"):
+        Dataset.of(rows, text="t", id=None, label={"/a": "street", "/a/b": "town"})
+
+
+def test_inputs_without_labels_are_read_as_such(tmp_path: Path) -> None:
+    (case,) = Dataset.from_jsonl(jsonl(tmp_path / "d", {"id": "a", "text": "x"}))
+    assert case.label is UNLABELLED and not case.is_labelled
+    assert pickle.loads(pickle.dumps(case.label)) is not None
+    assert repr(UNLABELLED) == "UNLABELLED"
+    (other,) = Dataset.of([{"id": "a", "text": "x"}], label=None)
+    assert not other.is_labelled
+    assert Dataset([case]).checked(Invoice)[0] == case
+
+
+def test_every_bad_line_is_told_with_its_number(tmp_path: Path) -> None:
+    path = jsonl(
+        tmp_path / "d.jsonl",
+        {"id": "a", "text": "fine"},
+        "{broken",
+        "[1]",
+        {"id": "a", "text": "twice"},
+        {"id": "b"},
+        {"id": "c", "text": 5},
+        {"id": None, "text": "x"},
+        '{"id": "d", "text": "x", "id": "e"}',
+        '{"id": "f", "text": NaN}',
+        {"id": "", "text": "x"},
+        {"id": True, "text": "x"},
+    )
+    path.write_bytes(path.read_bytes() + b'{"id": "g", "text": "\xff"}\n')
+    with pytest.raises(UsageError, match=r"11 of 12 rows cannot be used") as caught:
+        Dataset.from_jsonl(path)
+    for part in (
+        "line 2: no JSON",
+        "line 3: a JSON list",
+        "line 4: the id 'a' is that of line 1",
+        "line 5: no column 'text'; found 'id'",
+        "line 6: 'text' is 5",
+        "line 7: 'id' is None",
+        "line 8: no JSON in UTF-8: the key 'id' comes twice",
+        "line 9: no JSON in UTF-8: NaN",
+        "and 1 more",
+        "skip_bad=True",
+    ):
+        assert part in str(caught.value)
+    dataset = Dataset.from_jsonl(path, skip_bad=True)
+    assert [case.id for case in dataset] == ["a"]
+    assert [row.place for row in dataset.bad] == [f"line {number}" for number in range(2, 13)]
+
+
+def test_csv_reads_quoted_cells_and_empty_ones_as_null(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    with path.open("w", encoding="utf-8-sig", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "text", "day", "total", "kind", "name"])
+        writer.writerow(["a", "two\nlines", "", "62.50", "goods", "12"])
+        writer.writerow([])
+        writer.writerow(["b", "x" * 200_000, "2024-03-04", "7", "unknown", "true"])
+    limit = csv.field_size_limit()
+    dataset = Dataset.from_csv(path, label=["day", "total", "kind", "name"])
+    assert csv.field_size_limit() == limit
+    assert [(case.id, case.place, len(case.text)) for case in dataset] == [
+        ("a", "line 2", 9),
+        ("b", "line 5", 200_000),
+    ]
+    labels = [case.label for case in dataset.checked(Invoice)]
+    assert labels == [
+        {"day": None, "total": "62.50", "kind": "goods", "name": "12"},
+        {"day": "2024-03-04", "total": "7", "kind": "unknown", "name": "true"},
+    ]
+
+
+def test_cells_become_numbers_and_truth_values_where_the_target_takes_no_text(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text("text;n;yes;many\nx;5;TRUE;[1, 2]\n")
+    schema = {
+        "type": "object",
+        "properties": {
+            "n": {"type": ["integer", "null"]},
+            "yes": {"allOf": [{"type": "boolean"}]},
+            "many": {"type": "array", "items": {"type": "number"}},
+        },
+    }
+    dataset = Dataset.from_csv(path, id=None, delimiter=";", label=["n", "yes", "many"])
+    assert dataset.checked(schema)[0].label == {"n": 5, "yes": True, "many": [1, 2]}
+    path.write_text("text;n;yes;many\nx;five;TRUE;[1, 2]\n")
+    dataset = Dataset.from_csv(path, id=None, delimiter=";", label=["n", "yes", "many"])
+    with pytest.raises(UsageError, match="line 2: the label does not fit the target: /n: "):
+        dataset.checked(schema)
+
+
+def test_csv_with_a_column_of_label_objects(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows(
+            [["id", "text", "gold"], ["a", "x", json.dumps(LABEL)], ["b", "y", ""]]
+        )
+    dataset = Dataset.from_csv(path, label="gold").checked(Invoice)
+    assert [case.is_labelled for case in dataset] == [True, False]
+    path.write_text("id,text,gold\na,x,{no\n")
+    with pytest.raises(UsageError, match="line 2: 'gold' is no JSON"):
+        Dataset.from_csv(path, label="gold")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "line 1: it is empty"),
+        (b"a,a\n1,2\n", "names of columns, each once"),
+        (b'"a\n', "line 1: unexpected end of data"),
+        (b"id,text\na,\xff\n", "line 2: not UTF-8"),
+        (b"id,text\na,b,c\n", "line 2: 3 cells, expected 2"),
+        (b'id,text\na,"b"c\nd,e\n', "line 2: "),
+    ],
+)
+def test_csv_that_cannot_be_read_is_told(tmp_path: Path, content: bytes, said: str) -> None:
+    path = tmp_path / "d.csv"
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match=said):
+        Dataset.from_csv(path)
+
+
+def test_parquet_gives_plain_json(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = [
+        {
+            "id": 1,
+            "text": "x",
+            "day": date(2024, 3, 4),
+            "total": Decimal("62.00"),
+            "lines": [{"sku": "x", "price": 1.5}],
+        },
+        {"id": 2, "text": "y", "day": None, "total": Decimal("1.00"), "lines": []},
+    ]
+    path = tmp_path / "d.parquet"
+    parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+    dataset = Dataset.from_parquet(path, label=["day", "total", "lines"]).checked(Invoice)
+    assert [(case.id, case.place) for case in dataset] == [("1", "row 1"), ("2", "row 2")]
+    assert dataset[0].label == {
+        "day": "2024-03-04",
+        "total": "62.00",
+        "lines": [{"sku": "x", "price": 1.5}],
+    }
+    path.write_bytes(b"no parquet")
+    with pytest.raises(UsageError, match="cannot be read as Parquet"):
+        Dataset.from_parquet(path)
+
+
+def test_without_pyarrow_the_error_names_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingDependencyError, match=r"pyarrow.*\.\[files\]"):
+        Dataset.from_parquet(tmp_path / "d.parquet")
+
+
+def test_files_that_are_not_there_are_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be read: No such file"):
+        Dataset.from_jsonl(tmp_path / "none")
+
+
+def test_labels_are_instances_too() -> None:
+    label = Invoice(
+        name="Acme",
+        day=date(2024, 3, 4),
+        kind=UNKNOWN,
+        total=Decimal("62.00"),
+        lines=[Line(sku=None, price=Decimal(1))],
+    )
+    (case,) = Dataset([Case(id="a", text="x", label=label)]).checked(Invoice)
+    assert case.label["day"] == "2024-03-04"
+    assert case.label["kind"] == "unknown"
+    mixed = changed(kind=UNKNOWN, day=date(2024, 3, 4))
+    (other,) = Dataset([Case(id="a", text="x", label=mixed)]).checked(Invoice)
+    assert (other.label["day"], other.label["kind"]) == ("2024-03-04", "unknown")
+    (third,) = Dataset([Case(id="a", text="x", label=[UNKNOWN])]).checked(list[str | Unknown])
+    assert third.label == [{"unknown": True}]
+
+
+@pytest.mark.parametrize(
+    ("label", "said"),
+    [
+        ({"name": "x"}, "/day: "),
+        (changed(total="much"), "/total: "),
+        (changed(kind=UNKNOWN, day=UNKNOWN), "/day: "),
+        (changed(day=[1, 2], kind=3, total={}, name=None), "and 1 more"),
+        (changed(name=object()), "no JSON and no instance"),
+        (object(), "no JSON and no instance"),
+    ],
+)
+def test_labels_that_do_not_fit_are_refused_before_anything_is_asked(label: Any, said: str) -> None:
+    dataset = Dataset([Case(id="a", text="x", label=label), Case(id="b", text="y", label=LABEL)])
+    with pytest.raises(UsageError, match="1 of 2 labels cannot be used: case 'a'") as caught:
+        dataset.checked(Invoice)
+    assert said in str(caught.value)
+    left = dataset.checked(Invoice, skip_bad=True)
+    assert [case.id for case in left] == ["b"]
+    assert len(left.bad) == 1
+
+
+def test_labels_of_some_fields_need_not_be_whole_but_must_fit() -> None:
+    rows = [{"text": "x", "total": "12.5"}]
+    assert Dataset.of(rows, id=None, label=["total"]).checked(Invoice)[0].label["total"] == "12.5"
+    with pytest.raises(UsageError, match="row 1: the label does not fit the target: /total"):
+        Dataset.of([{"text": "x", "total": "much"}], id=None, label=["total"]).checked(Invoice)
+
+
+@pytest.mark.parametrize(
+    ("cases", "said"),
+    [
+        ([], "without a case"),
+        ([Case(id="a", text="x"), Case(id="a", text="y")], "case 2: the id 'a' is that of case 1"),
+        ([Case(id="a", text=None)], "found None, expected a text"),  # type: ignore[arg-type]
+    ],
+)
+def test_cases_that_cannot_be_told_apart_are_refused(cases: list[Case], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        Dataset(cases)

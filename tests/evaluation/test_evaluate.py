@@ -1,0 +1,309 @@
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from extractkit import Sampling
+from extractkit.checks import in_range
+from extractkit.errors import MissingDependencyError, RateLimitError, UsageError
+from extractkit.evaluation import (
+    Case,
+    Configuration,
+    Dataset,
+    Ignored,
+    Progress,
+    compare,
+    evaluate,
+)
+from extractkit.journal import JournalReader
+from extractkit.messages import Capabilities, ModelRequest
+from extractkit.results import Retry
+from extractkit.testing import FakeProvider
+from tests.evaluation.making import LABEL, Invoice, changed, echo
+
+WRONG = json.dumps(changed(total=1))
+
+
+def cases(count: int = 3) -> Dataset:
+    return Dataset(
+        Case(id=str(k), text=f"input {k} answer: {json.dumps(LABEL)}", label=LABEL)
+        for k in range(count)
+    )
+
+
+def config(name: str, provider: FakeProvider, samples: int = 1, **options: Any) -> Configuration:
+    return Configuration(name=name, samples=samples, options={"model": provider, **options})
+
+
+def test_each_configuration_is_asked_about_each_input() -> None:
+    right, wrong = FakeProvider(echo), FakeProvider(lambda request: WRONG)
+    told: list[Progress] = []
+    report = evaluate(
+        Invoice,
+        cases(),
+        configs=[config("right", right), config("wrong", wrong, samples=2)],
+        progress=told.append,
+    )
+    assert (len(right.requests), len(wrong.requests)) == (3, 6)
+    assert report.summary("right").rates["exact"].estimate == 1.0
+    assert report.summary("wrong").rates["exact"].estimate == 0.0
+    assert report.summary("wrong").rates["schema"].estimate == 1.0
+    assert [(each.done, each.total, each.is_new) for each in told] == [
+        (k, 9, True) for k in range(1, 10)
+    ]
+    assert [each.case.id for each in report.answers["wrong"]] == ["0", "0", "1", "1", "2", "2"]
+    assert len(report.summary("right").first_call_s) == 1
+    difference = compare(report, "wrong", "right")
+    assert difference.rates["exact"].estimate == 1.0
+    assert difference.fields["/total"].estimate == 1.0
+    with pytest.raises(UsageError, match="no configuration 'none'"):
+        compare(report, "none", "right")
+
+
+def test_a_report_says_what_it_was_measured_on_in_plain_json() -> None:
+    report = evaluate(Invoice, cases(), configs=[config("one", FakeProvider(echo))])
+    record = json.loads(json.dumps(report.plain()))
+    assert (record["unit"], record["bad_rows"]) == ("input", [])
+    one = record["configurations"]["one"]
+    assert (one["model"], one["samples"]) == ("fake:scripted", 1)
+    assert one["parameters"]["prompt"]
+    assert one["figures"]["rates"]["exact"]["count"] == 3
+    assert one["figures"]["latency"]["seconds, p95"]["high"] is None  # of three inputs
+
+
+def test_a_known_answer_is_never_asked_for_again(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    provider = FakeProvider(echo)
+    first = evaluate(Invoice, cases(2), configs=[config("a", provider)], journal=path)
+    told: list[Progress] = []
+    again = evaluate(
+        Invoice, cases(3), configs=[config("b", provider)], journal=path, progress=told.append
+    )
+    assert len(provider.requests) == 3
+    assert [each.is_new for each in told] == [False, False, True]
+    assert again.answers["b"][:2] == first.answers["a"]
+
+
+def test_labels_and_rules_may_change_without_asking_again(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    provider = FakeProvider(lambda request: WRONG)
+    options: dict[str, Any] = {"configs": [config("a", provider)], "journal": path}
+    assert evaluate(Invoice, cases(), **options).summary("a").rates["exact"].estimate == 0.0
+    free = evaluate(Invoice, cases(), rules={"/total": Ignored()}, **options)
+    assert free.summary("a").rates["exact"].estimate == 1.0
+    relabelled = Dataset(
+        Case(id=case.id, text=case.text, label=changed(total=1)) for case in cases()
+    )
+    assert evaluate(Invoice, relabelled, **options).summary("a").rates["exact"].estimate == 1.0
+    assert len(provider.requests) == 3
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"sampling": Sampling(temperature=0.5)},
+        {"instructions": "be brief"},
+        {"checks": [in_range("/total", low=0)]},
+        {"retry": Retry(answers=0)},
+    ],
+)
+def test_another_way_to_ask_is_another_row(tmp_path: Path, change: dict[str, Any]) -> None:
+    provider = FakeProvider(echo)
+    for options in ({}, change, change):
+        evaluate(
+            Invoice,
+            cases(1),
+            configs=[config("a", provider, **options)],
+            journal=tmp_path / "journal",
+        )
+    assert len(provider.requests) == 2
+
+
+def test_what_could_not_be_asked_counts_and_is_asked_the_next_time(tmp_path: Path) -> None:
+    failing = {"now": True}
+
+    def reply(request: ModelRequest) -> Any:
+        if failing["now"] and "input 1 " in request.messages[-1].content:
+            return RateLimitError("too many")
+        return echo(request)
+
+    provider = FakeProvider(reply)
+    options: dict[str, Any] = {
+        "configs": [config("a", provider, retry=Retry(transport=0))],
+        "journal": tmp_path / "journal",
+    }
+    report = evaluate(Invoice, cases(), **options)
+    rates = report.summary("a").rates
+    assert rates["error"].estimate == pytest.approx(1 / 3)
+    assert rates["exact"].estimate == pytest.approx(2 / 3)
+    assert report.answers["a"][1].observation.error.startswith("RateLimitError")
+    failing["now"] = False
+    again = evaluate(Invoice, cases(), **options)
+    assert again.summary("a").rates["exact"].estimate == 1.0
+    assert len(provider.requests) == 4
+
+
+def test_samples_have_seeds_of_their_own_where_the_model_takes_one() -> None:
+    provider = FakeProvider(echo)
+    hot = Sampling(temperature=1.0, seed=10)
+    evaluate(Invoice, cases(1), configs=[config("a", provider, samples=3, sampling=hot)])
+    assert [request.sampling.seed for request in provider.requests] == [10, 11, 12]
+    unseeded = FakeProvider(echo, capabilities=Capabilities(sampling=frozenset({"temperature"})))
+    warm = Sampling(temperature=1.0)
+    evaluate(Invoice, cases(1), configs=[config("a", unseeded, samples=2, sampling=warm)])
+    assert [request.sampling.seed for request in unseeded.requests] == [None, None]
+    cold = FakeProvider(echo)
+    evaluate(Invoice, cases(1), configs=[config("a", cold, sampling=Sampling(temperature=0.0))])
+    assert cold.requests[0].sampling.seed is None
+
+
+def test_questions_are_under_way_together_and_never_too_many() -> None:
+    lock = threading.Lock()
+    counts: Counter[str] = Counter()
+
+    def reply(request: ModelRequest) -> str:
+        with lock:
+            counts["now"] += 1
+            counts["most"] = max(counts["most"], counts["now"])
+        time.sleep(0.02)
+        with lock:
+            counts["now"] -= 1
+        return echo(request)
+
+    report = evaluate(Invoice, cases(10), configs=[config("a", FakeProvider(reply))], concurrency=3)
+    assert counts["most"] == 3
+    assert [each.case.id for each in report.answers["a"]] == [str(k) for k in range(10)]
+    assert report.summary("a").rates["exact"].estimate == 1.0
+
+
+_RUN = """
+import json, sys, time
+from pathlib import Path
+from extractkit.evaluation import Configuration, evaluate
+from extractkit.testing import FakeProvider
+from tests.evaluation.making import Invoice, echo
+from tests.evaluation.test_evaluate import cases
+asked = Path(sys.argv[2]).open("a")
+def reply(request):
+    content = request.messages[-1].content
+    start = content.index("input ")
+    print(content[start:].split()[1], file=asked, flush=True)
+    time.sleep(0.004)
+    return echo(request)
+config = Configuration(name="a", samples=2, options={"model": FakeProvider(reply)})
+report = evaluate(Invoice, cases(20), configs=[config], journal=sys.argv[1])
+print(len(report.answers["a"]), report.summary("a").rates["exact"].estimate)
+"""
+
+
+def test_a_run_that_is_killed_goes_on_with_nothing_lost_and_little_asked_twice(
+    tmp_path: Path,
+) -> None:
+    journal, asked = tmp_path / "journal", tmp_path / "asked"
+    asked.touch()
+    kills = 0
+    for wanted in (5, 17, 29):
+        with subprocess.Popen([sys.executable, "-c", _RUN, journal, asked]) as child:
+            while len(asked.read_text().splitlines()) < wanted and child.poll() is None:
+                time.sleep(0.002)
+            child.send_signal(signal.SIGKILL)
+            kills += 1
+    done = subprocess.run(
+        [sys.executable, "-c", _RUN, journal, asked], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "40 1.0\n"
+    counts = Counter(asked.read_text().split())
+    assert sum(counts.values()) <= 40 + kills  # what was under way at a kill, and no more
+    assert min(counts[str(k)] for k in range(20)) >= 2
+    with JournalReader(journal) as reader:
+        assert len(reader) == 40
+        assert reader.damage == ()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"configs": []}, "expected at least one"),
+        ({"configs": [Configuration(name="a"), Configuration(name="a")]}, "each name once"),
+        ({"configs": ["a"]}, "expected Configuration objects"),
+        ({"concurrency": 0}, "concurrency"),
+        ({"rules": {"/none": Ignored()}}, "names no place"),
+    ],
+)
+def test_what_cannot_be_carried_out_is_refused_before_anything_is_asked(
+    options: dict[str, Any], said: str
+) -> None:
+    provider = FakeProvider(echo)
+    with pytest.raises(UsageError, match=said):
+        evaluate(Invoice, cases(), **{"configs": [config("a", provider)], **options})
+    assert provider.requests == []
+
+
+def test_a_label_that_does_not_fit_is_refused_before_anything_is_asked() -> None:
+    provider = FakeProvider(echo)
+    dataset = Dataset([Case(id="a", text="x", label={"total": "much"})])
+    with pytest.raises(UsageError, match="labels cannot be used"):
+        evaluate(Invoice, dataset, configs=[config("a", provider)])
+    assert provider.requests == []
+
+
+def test_a_wrong_configuration_is_an_error_and_a_wrong_input_is_an_answer() -> None:
+    def unusable(request: ModelRequest) -> Any:
+        return UsageError("this cannot be asked")
+
+    with pytest.raises(UsageError, match="this cannot be asked"):
+        evaluate(Invoice, cases(), configs=[config("a", FakeProvider(unusable))])
+
+    def later(request: ModelRequest) -> Any:
+        long = "input 1 " in request.messages[-1].content
+        return UsageError("too long") if long else echo(request)
+
+    report = evaluate(Invoice, cases(), configs=[config("a", FakeProvider(later))])
+    assert [each.observation.status for each in report.answers["a"]] == ["ok", "error", "ok"]
+
+    def missing(request: ModelRequest) -> Any:
+        return MissingDependencyError("a package is not installed")
+
+    with pytest.raises(MissingDependencyError):
+        evaluate(Invoice, cases(), configs=[config("a", FakeProvider(missing))], concurrency=2)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"name": ""}, "expected a text"),
+        ({"name": "a", "samples": 0}, "samples"),
+        ({"name": "a", "options": 3}, "expected a mapping"),
+    ],
+)
+def test_configurations_are_checked_when_they_are_made(options: Any, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        Configuration(**options)
+
+
+def test_options_that_are_none_or_cannot_be_told_again_are_refused() -> None:
+    provider = FakeProvider(echo)
+    with pytest.raises(UsageError, match="'a' has an option that Extractor does not have"):
+        evaluate(Invoice, cases(), configs=[config("a", provider, colour="red")])
+
+    class Judge:
+        def __call__(self, context: Any) -> list[Any]:
+            return []
+
+    with pytest.raises(UsageError, match="'checks' cannot be written down"):
+        evaluate(Invoice, cases(), configs=[config("a", provider, checks=[Judge()])])
+    report = evaluate(Invoice, cases(), configs=[config("a", provider, checks=[_no_finding])])
+    assert report.facts["a"]["parameters"]["checks"] == [f"{__name__}._no_finding"]
+
+
+def _no_finding(context: Any) -> list[Any]:
+    return []
