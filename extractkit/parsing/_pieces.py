@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection
 from math import isinf
 from typing import Final, Protocol, TypeAlias
 
+from extractkit.parsing._reasoning import CLOSING, OPENING
 from extractkit.parsing._scan import MAX_DEPTH, MAX_DIGITS, is_exact
 from extractkit.paths import JsonValue
 
@@ -40,6 +41,10 @@ _ESCAPE_BEGUN: Final = re.compile(
 _LONGEST_ESCAPE: Final = 12
 _FENCE: Final = re.compile(r"(?:`{3,}|~{3,})[ \t]*(?:json|JSON)?[ \t]*\r?\n")
 _FENCE_BEGUN: Final = 64
+_OPENING: Final = re.compile(OPENING, re.IGNORECASE)
+_CLOSING: Final = re.compile(CLOSING, re.IGNORECASE)
+_NO_THOUGHT: Final = ("<!--", "<details")
+_LONGEST_MARK: Final = 64
 _WORDS: Final = {"t": ("true", True), "f": ("false", False), "n": ("null", None)}
 
 
@@ -82,15 +87,18 @@ class Reader:
     Args:
         told: Is told each part.
         kinds: The JSON types that the document may have; what begins otherwise is not read.
+        wrapped: Whether reasoning may stand before the document, or the opening line of a fence.
 
     Attributes:
         failed: Whether something came that is not read: an error, or words around the document.
     """
 
-    def __init__(self, told: Told, kinds: Collection[str] = ANY_KIND) -> None:
+    def __init__(
+        self, told: Told, kinds: Collection[str] = ANY_KIND, *, wrapped: bool = True
+    ) -> None:
         self._told = told
         self._kinds = kinds
-        self._turn: _Turn = self._start
+        self._turn: _Turn = self._start if wrapped else self._value
         self._boxes: list[bool] = []  # whether each open container is an object
         self._fresh = False  # right behind an opening bracket
         self._in_key = False
@@ -98,12 +106,13 @@ class Reader:
         self._held = ""  # what an escape, a word or a fence broke off with
         self._word: tuple[str, JsonValue] = ("null", None)
         self._alone: list[tuple[JsonValue, bool]] = []
+        self._has_thought = False
         self.failed = False
 
     @property
     def complete(self) -> bool:
         """Whether a whole document was read, and nothing else."""
-        return not self.failed and self._turn == self._behind
+        return not (self.failed or self._has_thought) and self._turn == self._behind
 
     def feed(self, piece: str) -> None:
         """Read the next piece of the text."""
@@ -126,14 +135,15 @@ class Reader:
     # --- one turn each --------------------------------------------------------------------------
 
     def _start(self, piece: str, pos: int) -> int:
-        """Read white space, and the opening line of a code fence."""
-        if not self._held:
-            pos = _end_of(_SPACE, piece, pos)
-            if pos == len(piece):
-                return pos
-            if piece[pos] not in "`~":
-                self._turn = self._value
-                return pos
+        """Read white space, and find out whether the document begins, or a wrapper."""
+        pos = _end_of(_SPACE, piece, pos)
+        if pos < len(piece):
+            begins = {"<": self._mark, "`": self._fence, "~": self._fence}
+            self._turn = begins.get(piece[pos], self._value)
+        return pos
+
+    def _fence(self, piece: str, pos: int) -> int:
+        """Read the opening line of a code fence."""
         line_end = piece.find("\n", pos)
         end = len(piece) if line_end < 0 else line_end + 1
         self._held += piece[pos:end]
@@ -141,8 +151,32 @@ class Reader:
             return end if len(self._held) < _FENCE_BEGUN else self._fail()
         if _FENCE.fullmatch(self._held) is None:
             return self._fail()
-        self._turn = self._value
+        self._held, self._turn = "", self._value
         return end
+
+    def _mark(self, piece: str, pos: int) -> int:
+        """Read the mark that opens a block of reasoning."""
+        behind = piece.find(">", pos) + 1
+        end = behind or len(piece)
+        self._held += piece[pos:end]
+        if not behind:
+            return end if len(self._held) < _LONGEST_MARK else self._fail()
+        mark, self._held = self._held.lower(), ""
+        if _OPENING.fullmatch(mark) is None or mark.startswith(_NO_THOUGHT):
+            return self._fail()
+        self._turn, self._has_thought = self._thought, True
+        return end
+
+    def _thought(self, piece: str, pos: int) -> int:
+        """Pass over reasoning, up to the mark that ends it."""
+        text = self._held + piece[pos:]
+        end = _CLOSING.search(text)
+        if end is None:
+            self._held = text[-_LONGEST_MARK:]
+            return len(piece)
+        behind = pos + end.end() - len(self._held)
+        self._held, self._turn = "", self._start
+        return behind
 
     def _value(self, piece: str, pos: int) -> int:
         pos = _end_of(_SPACE, piece, pos)

@@ -31,8 +31,9 @@ class Growing:
     Args:
         compiled: What was asked for; places and values are in the form of its target. None: they
             are as they come.
-        repair: As in `parse_json`: whether a document may stand in a wrapper. Behind the opening
-            line of a code fence it is shown as it comes, behind other words at the end.
+        repair: As in `parse_json`: whether a document may stand in a wrapper. Behind a block of
+            reasoning and the opening line of a code fence it is shown as it comes, behind other
+            words at the end.
         places: Makes what snapshots know of their places.
     """
 
@@ -48,7 +49,8 @@ class Growing:
         self._places = places
         shapes = None if compiled is None else _shapes(compiled)
         self._growth = Growth(shapes, {} if compiled is None else _declared(compiled))
-        self._reader = Reader(self._growth, ANY_KIND if shapes is None else shapes.kinds)
+        kinds = ANY_KIND if shapes is None else shapes.kinds
+        self._reader = Reader(self._growth, kinds, wrapped=repair)
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._texts: list[str] = []
         self._is_over = False

@@ -193,6 +193,67 @@ def test_a_code_fence_is_passed_over_as_it_comes(size: int) -> None:
     assert growing.snapshot().document == {"a": [1, 2]}
 
 
+THOUGHTS = (
+    '<think>Is it {"a": 9}? No.</think>\n',
+    "\n<Reasoning kind='short'>\n[1, 2] < 3</reasoning>",
+    "<|begin_of_thought|>hm<|end_of_thought|>",
+    "<think>one</think> <think>two</think>",
+)
+
+
+@pytest.mark.parametrize("fence", ["", "```json\n"])
+@pytest.mark.parametrize("thought", THOUGHTS)
+@pytest.mark.parametrize("size", [1, 3, 7, 100])
+def test_reasoning_before_the_document_is_passed_over_as_it_comes(
+    thought: str, fence: str, size: int
+) -> None:
+    text = f'{thought}{fence}{{"a": [1, 2]}}'
+    growing, mirror = Growing(), Mirror()
+    for at in range(0, len(text), size):
+        mirror.apply(growing.feed(text[at : at + size]))
+        assert mirror.document is None or "a" in mirror.document or mirror.document == {}
+    assert now(growing, "/a") == (PRESENT, [1, 2])
+    mirror.apply(growing.feed("\n```" if fence else ""))
+    mirror.apply(growing.finish())
+    assert not mirror.retracted
+    assert growing.snapshot().document == parse_json(growing.text).value == {"a": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    "text", ["<b>1</b>", "<!-- <think> --> 1", "<" + "x" * 100, "<think>1", "<think/>1"]
+)
+def test_what_is_no_whole_block_of_reasoning_leaves_the_document_to_the_end(text: str) -> None:
+    growing = Growing()
+    assert growing.feed(text) == ()
+    growing.finish()
+    parsed = parse_json(text)
+    assert growing.state("") is (PRESENT if parsed.ok else MISSING)
+
+
+def test_a_long_reasoning_costs_its_length_whatever_the_pieces() -> None:
+    growing = Growing()
+    growing.feed("<think>")
+    for _ in range(20_000):
+        growing.feed("hm <")
+    growing.feed("</think>1")
+    growing.finish()
+    assert now(growing, "") == (PRESENT, 1)
+
+
+@pytest.mark.parametrize("text", ['```\n{"a": 1}', '<think></think>{"a": 1}'])
+def test_without_repair_no_wrapper_is_passed_over(text: str) -> None:
+    growing = Growing(repair=False)
+    assert growing.feed(text) == ()
+
+
+def test_a_number_is_final_with_the_first_character_that_is_sure_to_follow() -> None:
+    growing = Growing()
+    growing.feed('{"total": 62.00')
+    assert growing.state("/total") is PENDING
+    growing.feed(', "')  # forced by a grammar, and told with no token of its own
+    assert now(growing, "/total") == (PRESENT, 62.0)
+
+
 def test_a_document_behind_words_is_told_at_the_end() -> None:
     growing = Growing()
     assert growing.feed('Here it is: {"a": 1}') == ()
