@@ -377,3 +377,23 @@ def test_all_values_together_cost_the_length_of_the_answer_whenever_they_are_ask
     short = min(_seconds(300, every=every) for _ in range(3))
     long = min(_seconds(1200, every=every) for _ in range(3))
     assert long < 4 * 2 * short
+
+
+def test_what_was_told_two_tokens_before_the_tokens_go_astray_holds_all_the_same() -> None:
+    rng = random.Random(7)
+    text = '{"kind": "order", "city": "Bonn", "lines": [{"item": "nut", "count": 12}, {"item": "x"'
+    compiled = compile_schema(Order, "json-schema")
+    ends = ', "count": 1}]}'
+    for _ in range(60):
+        tokens = [_token(piece, "hosted", rng) for piece in _cut(text.encode(), rng, 4)]
+        told = _Reader(compiled)
+        known = 0
+        while known < rng.randint(1, len(tokens)):
+            told.take(tokens[known].token.decode(), tokens[known : known + 1])
+            known += 1
+        told.ask(rng, 1.0)
+        for piece in tokens[known : known + 2]:
+            told.take(piece.token.decode(), [piece])
+        rest = b"".join(piece.token for piece in tokens[known + 2 :]).decode() + ends
+        told.take(rest, [_token(b"elsewhere", "hosted", rng), _token(b"}", "hosted", rng)])
+        told.compare(told.whole(compiled))
