@@ -47,50 +47,16 @@ if TYPE_CHECKING:
     from extractkit.schema import LintFinding, compile_schema, lint
     from extractkit.tools import Tool, ToolCall, ToolCalls, tool
 
+# fmt: off
 __all__ = [
-    "UNKNOWN",
-    "Cascade",
-    "CascadeResult",
-    "Confidence",
-    "Decoding",
-    "Enforcement",
-    "Example",
-    "ExtractionResult",
-    "Extractor",
-    "FieldState",
-    "Finding",
-    "Grounded",
-    "Grounding",
-    "Inferred",
-    "LintFinding",
-    "PartialResult",
-    "Reasoning",
-    "Retry",
-    "Sampling",
-    "Span",
-    "Status",
-    "Strategy",
-    "Tool",
-    "ToolCall",
-    "ToolCalls",
-    "Unknown",
-    "Validity",
-    "Verbatim",
-    "acall_tools",
-    "aextract",
-    "astream",
-    "averify_enforcement",
-    "call_tools",
-    "compile_schema",
-    "extract",
-    "lint",
-    "parse_tool_calls",
-    "stream",
-    "tool",
-    "verify_enforcement",
+    "UNKNOWN", "Cascade", "CascadeResult", "Confidence", "Decoding", "Enforcement", "Example",
+    "ExtractionResult", "Extractor", "FieldState", "Finding", "Grounded", "Grounding", "Inferred",
+    "LintFinding", "PartialResult", "Reasoning", "Retry", "Sampling", "Span", "Status", "Strategy",
+    "Tool", "ToolCall", "ToolCalls", "Unknown", "Validity", "Verbatim", "acall_tools", "aextract",
+    "astream", "averify_enforcement", "call_tools", "compile_schema", "extract", "lint",
+    "parse_tool_calls", "stream", "tool", "verify_enforcement",
 ]
 
-# fmt: off
 _HOME = {
     "api": (
         "Cascade", "CascadeResult", "Extractor", "acall_tools", "aextract", "astream",

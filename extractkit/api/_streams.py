@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, TypeVar, Unpack, overload
 
 from extractkit.api._extractor import Extractor, Options
 from extractkit.api._result_stream import ResultStream
-from extractkit.checks import Check
-from extractkit.messages import Provider, Sampling
 from extractkit.providers import shared
-from extractkit.results import Decoding, Example, Grounding, Retry, Strategy, Validity
 
 __all__ = ["astream", "stream"]
 
@@ -21,23 +17,7 @@ T = TypeVar("T")
 def stream(target: type[T], text: str, **options: Unpack[Options]) -> ResultStream[T]: ...
 @overload
 def stream(target: Any, text: str, **options: Unpack[Options]) -> ResultStream[Any]: ...
-def stream(
-    target: Any,
-    text: str,
-    *,
-    model: str | Provider | None = None,
-    strategy: Strategy | str = "auto",
-    instructions: str | None = None,
-    examples: Sequence[Example] = (),
-    checks: Sequence[Check] = (),
-    require: Validity = Validity.CONSISTENT,
-    sampling: Sampling | None = None,
-    decoding: Decoding | None = None,
-    grounding: Grounding | None = None,
-    retry: Retry | None = None,
-    samples: int = 1,
-    timeout_s: float | None = 120.0,
-) -> ResultStream[Any]:
+def stream(target: Any, text: str, **options: Unpack[Options]) -> ResultStream[Any]:
     """Return what a model says that `text` holds, as it comes.
 
         with stream(Invoice, text) as answer:
@@ -51,45 +31,14 @@ def stream(
         UsageError: If an argument cannot be used as given.
         UnsupportedError: If several answers are asked for.
     """
-    extractor: Extractor[Any] = Extractor(
-        target,
-        model=shared(model),
-        strategy=strategy,
-        instructions=instructions,
-        examples=examples,
-        checks=checks,
-        require=require,
-        sampling=sampling,
-        decoding=decoding,
-        grounding=grounding,
-        retry=retry,
-        samples=samples,
-        timeout_s=timeout_s,
-    )
-    return extractor.stream(text)
+    return _extractor(target, options).stream(text)
 
 
 @overload
 def astream(target: type[T], text: str, **options: Unpack[Options]) -> ResultStream[T]: ...
 @overload
 def astream(target: Any, text: str, **options: Unpack[Options]) -> ResultStream[Any]: ...
-def astream(
-    target: Any,
-    text: str,
-    *,
-    model: str | Provider | None = None,
-    strategy: Strategy | str = "auto",
-    instructions: str | None = None,
-    examples: Sequence[Example] = (),
-    checks: Sequence[Check] = (),
-    require: Validity = Validity.CONSISTENT,
-    sampling: Sampling | None = None,
-    decoding: Decoding | None = None,
-    grounding: Grounding | None = None,
-    retry: Retry | None = None,
-    samples: int = 1,
-    timeout_s: float | None = 120.0,
-) -> ResultStream[Any]:
+def astream(target: Any, text: str, **options: Unpack[Options]) -> ResultStream[Any]:
     """Return what `stream` returns, for `async with`, without blocking the event loop.
 
         async with astream(Invoice, text) as answer:
@@ -101,19 +50,10 @@ def astream(
         UsageError: If an argument cannot be used as given.
         UnsupportedError: If several answers are asked for.
     """
-    extractor: Extractor[Any] = Extractor(
-        target,
-        model=shared(model),
-        strategy=strategy,
-        instructions=instructions,
-        examples=examples,
-        checks=checks,
-        require=require,
-        sampling=sampling,
-        decoding=decoding,
-        grounding=grounding,
-        retry=retry,
-        samples=samples,
-        timeout_s=timeout_s,
-    )
-    return extractor.astream(text)
+    return _extractor(target, options).astream(text)
+
+
+def _extractor(target: Any, options: Options) -> Extractor[Any]:
+    # One that is named by a string stays loaded, as with `extract`.
+    options["model"] = shared(options.get("model"))
+    return Extractor(target, **options)

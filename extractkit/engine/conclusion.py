@@ -27,7 +27,6 @@ from extractkit.results import (
     Finding,
     Provenance,
     Status,
-    Timing,
     Validity,
 )
 
@@ -52,7 +51,6 @@ def conclude(
     beside: Sequence[ModelResponse],
     exact: Exact,
     details: Mapping[str, Any],
-    timing: Callable[[], Timing],
 ) -> ExtractionResult[T]:
     """Return the result of all attempts.
 
@@ -67,7 +65,6 @@ def conclude(
         beside: Answers that are no attempts, such as reasoning in a step of its own.
         exact: What the model said of the alternatives of choices, where it was asked.
         details: Facts of how it was chosen.
-        timing: Says how long all took; asked last.
     """
     sure = sure_of(setup, best, exact, notes)
     responses = [*beside, *[item.response for item in judged]]
@@ -94,7 +91,6 @@ def conclude(
         raw=None if best.is_assembled else best.response,
         provenance=_provenance(setup, provider, best.response, details),
         cost_usd=None if price is None else _cost(price, provider, responses),
-        timing=timing(),
     )
 
 
@@ -104,13 +100,12 @@ def best_of(judged: Sequence[Judged[T]]) -> Judged[T]:
     return last if last.status is not Status.INVALID else max(judged, key=_rank)
 
 
-def conclude_unasked(setup: Setup[T], provider: str, timing: Timing) -> ExtractionResult[T]:
+def conclude_unasked(setup: Setup[T], provider: str) -> ExtractionResult[T]:
     """Return the result of a question that has no answer, so that no model was asked.
 
     Args:
         setup: How the question would have been put, with what makes it hopeless.
         provider: Name of who would have answered.
-        timing: How long that took.
     """
     return ExtractionResult(
         value=None,
@@ -130,7 +125,6 @@ def conclude_unasked(setup: Setup[T], provider: str, timing: Timing) -> Extracti
         attempts=(),
         raw=None,
         provenance=_provenance(setup, provider, None),
-        timing=timing,
     )
 
 

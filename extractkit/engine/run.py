@@ -35,7 +35,7 @@ from extractkit.errors import (
     ProviderError,
     UsageError,
 )
-from extractkit.messages import ModelRequest, ModelResponse, Scoring, StopReason
+from extractkit.messages import ModelRequest, ModelResponse, Scoring, StopReason, changed
 from extractkit.paths import Pointer
 from extractkit.results import Confidence, ExtractionResult, Status
 
@@ -66,9 +66,10 @@ class Run(Asking[T]):
             self._leave_out_what_is_known_to_be_refused()
             self._watch.started(self._setup, self._model)
             if self._setup.hopeless:
-                result = conclude_unasked(self._setup, self._provider, self._timing())
+                result = conclude_unasked(self._setup, self._provider)
             else:
                 result = yield from self._answers()
+            result = changed(result, timing=self._timing())
         except (ExtractkitError, GeneratorExit) as error:
             self._watch.crashed(error)
             raise
@@ -126,7 +127,6 @@ class Run(Asking[T]):
             beside=self._beside,
             exact=exact,
             details={} if self._given is None else self._given.details,
-            timing=self._timing,
         )
         return dataclasses.replace(result, verdicts=verdicts) if verdicts else result
 
