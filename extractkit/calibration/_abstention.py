@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
 from extractkit.calibration._deciding import Map, calibrated, deciding
+from extractkit.calibration._fields import field_of
 from extractkit.calibration._figures import wilson_interval
 from extractkit.calibration._pairs import checked_pairs, is_share, require_share
 from extractkit.calibration._record import (
@@ -122,7 +123,7 @@ class AbstentionPolicy:
         texts_of("AbstentionPolicy", reason=self.reason, digest=self.digest, seen=self.seen)
         if not is_written(self.seen):
             raise UsageError(f"AbstentionPolicy(seen={self.seen!r:.60}): not what `fit` gave")
-        pointers_of("AbstentionPolicy", "fields", self.fields)
+        object.__setattr__(self, "fields", pointers_of("fields", self.fields))
 
     @classmethod
     def fit(
@@ -167,7 +168,7 @@ class AbstentionPolicy:
             threshold=threshold,
             target_accuracy=target_accuracy,
             confidence_level=confidence_level,
-            fields=_names(fields),
+            fields=pointers_of("fields", fields),
             count=len(pairs),
             tested=len(tested),
             kept=kept,
@@ -200,9 +201,9 @@ class AbstentionPolicy:
         """Return what of a result is kept.
 
         Where a field that decides has no leaf, because what holds it is null, absent or an empty
-        list, that decides in its place. Of a confidence with bounds the low end is compared. Of
-        several answers their agreement on the length of a list decides, too, and that on keys
-        that are left out.
+        list, that decides in its place. Of a confidence with bounds the low end is compared. Null
+        or a value, keys that are left out and the lengths of lists decide, too: from tokens, or
+        where several answers were drawn by their agreement.
 
         Args:
             result: A result with confidences.
@@ -214,8 +215,9 @@ class AbstentionPolicy:
         """
         kept: list[Pointer] = []
         abstained: dict[Pointer, str] = {}
-        for pointer, confidence in deciding(result, self.fields).items():
-            reason = self._doubt(pointer, confidence, calibration)
+        for pointer, known in deciding(result, self.fields).items():
+            doubts = (self._doubt(pointer, found, calibration) for found in known)
+            reason = next(filter(None, doubts), "") if known else _not_there(pointer, result)
             if reason:
                 abstained[pointer] = reason
             else:
@@ -227,11 +229,9 @@ class AbstentionPolicy:
     def _doubt(
         self,
         pointer: Pointer,
-        confidence: Confidence | None,
+        confidence: Confidence,
         calibration: Map | None,
     ) -> str:
-        if confidence is None:
-            return "this result has no such leaf"
         probability, reason = calibrated(pointer, confidence, calibration)
         if probability is None:
             return f"no confidence: {reason or 'nothing says why'}"
@@ -313,7 +313,9 @@ _REPORT: Final = (
 )
 
 
-def _names(fields: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(fields, str):
-        raise UsageError(f"fields={fields!r:.60}: expected a list of fields, such as [{fields!r}]")
-    return tuple(fields)
+def _not_there(name: str, result: ExtractionResult[Any]) -> str:
+    """Return why a named field has nothing that could decide."""
+    below = next((leaf for leaf in result.confidence if leaf.startswith(f"{name}/")), None)
+    if below is None:
+        return "this result has no such leaf"
+    return f"it is no leaf and holds some: name those, such as {field_of(below)!r}"

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 from extractkit.calibration._choices import ChoiceScaling
 from extractkit.calibration._fields import FieldCalibration, field_of
 from extractkit.calibration._maps import Calibration
+from extractkit.calibration._record import pointers_of
 from extractkit.errors import UsageError
 from extractkit.paths import Pointer
 from extractkit.results import Confidence, ExtractionResult
@@ -45,7 +46,8 @@ def least_confidence(
     """
     numbers = [
         None if found is None else calibrated(pointer, found, calibration)[0]
-        for pointer, found in deciding(result, fields).items()
+        for pointer, known in deciding(result, fields).items()
+        for found in known or (None,)
     ]
     known = [number for number in numbers if number is not None]
     return min(known) if known and len(known) == len(numbers) and result.ok else None
@@ -53,30 +55,66 @@ def least_confidence(
 
 def deciding(
     result: ExtractionResult[Any], fields: Sequence[str]
-) -> Mapping[Pointer, Confidence | None]:
-    """Return the leaves that decide; None for a field that stands nowhere.
+) -> Mapping[Pointer, Sequence[Confidence]]:
+    """Return what decides, by its place; nothing for a field that stands nowhere.
+
+    Of one place several things can: that a text stands there and not null, and its verdict.
 
     Raises:
-        UsageError: If `result` is no result.
+        UsageError: If `result` is no result, or `fields` is no list of pointers.
     """
     given: Any = result
     if not isinstance(given, ExtractionResult):
         raise UsageError(f"found {given!r:.60}; expected a result of an extraction")
-    if not fields:
-        known = {**_beyond_leaves(result), **_leaves(result)}
-        return {at: found for at, found in known.items() if _is_answer(found)}
-    leaves: dict[Pointer, Confidence | None] = {}
-    missing = dict.fromkeys(fields)
-    for pointer, found in _places(result).items():
-        places = (pointer, field_of(pointer))  # a key of a map may be a number and be meant
-        for name in fields:
-            if name in places or name.startswith(tuple(f"{place}/" for place in places)):
-                leaves[pointer] = found
+    names = pointers_of("fields", fields)
+    if names:
+        return _named(names, result)
+    places: dict[Pointer, list[Confidence]] = {}
+    for known in (
+        _leaves(result),
+        _around(result, result.presence),
+        _around(result, result.lengths),
+    ):
+        for pointer, found in known.items():
+            if _is_answer(found):
+                _add(places, pointer, found)
+    return places
+
+
+def _named(
+    names: Sequence[str], result: ExtractionResult[Any]
+) -> Mapping[Pointer, Sequence[Confidence]]:
+    """Return what decides of named fields: their leaves, and what these depend on."""
+    places: dict[Pointer, list[Confidence]] = {}
+    missing = dict.fromkeys(names)
+    leaves = _leaves(result)
+    for pointer, found in leaves.items():
+        for name in _of_place(names, pointer):
+            _add(places, pointer, found)
+            missing.pop(name, None)
+    for pointer, found in _around(result, result.presence).items():
+        stands_for_leaf = not any(leaf.startswith(f"{pointer}/") for leaf in leaves)
+        for name in _of_place(names, pointer):
+            _add(places, pointer, found)
+            if stands_for_leaf:
                 missing.pop(name, None)
-    for pointer, found in _agreed(result.lengths).items():
-        if any(name.startswith((f"{pointer}/*", f"{field_of(pointer)}/*")) for name in fields):
-            leaves.setdefault(pointer, found)
-    return {**leaves, **missing}
+    for pointer, found in _around(result, result.lengths).items():
+        if any(name.startswith((f"{pointer}/*", f"{field_of(pointer)}/*")) for name in names):
+            _add(places, pointer, found)
+    return {**places, **dict.fromkeys(missing, ())}
+
+
+def _of_place(names: Sequence[str], pointer: Pointer) -> list[str]:
+    """Return which names are of a place, or of what would stand in it."""
+    ways = (pointer, field_of(pointer))  # a key of a map may be a number and be meant
+    inside = tuple(f"{way}/" for way in ways)
+    return [name for name in names if name in ways or name.startswith(inside)]
+
+
+def _add(places: dict[Pointer, list[Confidence]], pointer: Pointer, found: Confidence) -> None:
+    known = places.setdefault(pointer, [])
+    if found not in known:  # what null or an empty list has stands in two places
+        known.append(found)
 
 
 def calibrated(
@@ -122,33 +160,31 @@ def _is_answer(confidence: Confidence) -> bool:
 
 def _leaves(result: ExtractionResult[Any]) -> dict[Pointer, Confidence]:
     """Return what is known of each leaf: of a text or number the verdict, if it was asked for."""
+    leaves = result.confidence
     verdicts = {
         pointer: verdict
         for pointer, verdict in result.verdicts.items()
-        if pointer in result.confidence
-        and result.confidence[pointer].kind in ("sequence", "unavailable")
+        if (
+            leaves[pointer].kind in ("sequence", "unavailable")
+            if pointer in leaves
+            else any(leaf.startswith(f"{pointer}/") for leaf in leaves)  # a document in a text
+        )
     }
-    return {**result.confidence, **verdicts}
+    return {**leaves, **verdicts}
 
 
-def _beyond_leaves(result: ExtractionResult[Any]) -> dict[Pointer, Confidence]:
-    """Return the agreement of several answers on lengths, and on keys that are left out.
+def _around(
+    result: ExtractionResult[Any], known: Mapping[Pointer, Confidence]
+) -> dict[Pointer, Confidence]:
+    """Return what of presence or lengths decides beside the leaves.
 
-    A share per leaf says nothing of what the others have and this answer has not.
+    A leaf says nothing of what stands in it instead of null, nor of what others have and this
+    answer has not. Of several answers their agreement is meant, which tokens are not comparable
+    with.
     """
-    return {**_agreed(result.presence), **_agreed(result.lengths)}
-
-
-def _agreed(known: Mapping[Pointer, Confidence]) -> dict[Pointer, Confidence]:
-    return {at: found for at, found in known.items() if found.kind == "agreement"}
-
-
-def _places(result: ExtractionResult[Any]) -> dict[Pointer, Confidence]:
-    """Return all leaves, and the places at which nothing stands."""
-    leaves = _leaves(result)
-    absent = {
+    is_drawn = any(found.kind == "agreement" for found in result.confidence.values())
+    return {
         pointer: found
-        for pointer, found in result.presence.items()
-        if pointer not in leaves and not any(leaf.startswith(f"{pointer}/") for leaf in leaves)
+        for pointer, found in known.items()
+        if _is_answer(found) and (found.kind == "agreement" or not is_drawn)
     }
-    return {**leaves, **absent}

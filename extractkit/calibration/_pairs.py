@@ -6,13 +6,14 @@ Neighbours: everything in this room begins here.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Any, Final, TypeAlias
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Any, Final, TypeAlias, cast
 
 from extractkit.errors import UsageError
 from extractkit.results import Confidence
 
-__all__ = ["Pairs", "checked_pairs", "is_share", "logit", "require_share", "sigmoid"]
+__all__ = ["Pairs", "checked_pairs", "is_share", "listed", "logit", "require_share", "sigmoid"]
 
 Pairs: TypeAlias = list[tuple[float, bool]]
 """(confidence, whether the answer was right)."""
@@ -30,7 +31,7 @@ def checked_pairs(
         UsageError: If there are fewer than `least`, not as many of one as of the other, or a
             confidence is no number in [0, 1].
     """
-    values, outcomes = list(confidences), list(correct)
+    values, outcomes = listed("confidences", confidences), listed("correct", correct)
     if len(values) != len(outcomes):
         raise UsageError(
             f"found {len(values)} confidences and {len(outcomes)} outcomes; expected one outcome "
@@ -40,11 +41,30 @@ def checked_pairs(
         if not is_share(value):
             raise UsageError(f"confidences[{place}] is {value!r:.60}; {_expected(value)}")
     for place, outcome in enumerate(outcomes):
-        if outcome not in (True, False):  # NumPy's too, and 1 and 0; but no text is an outcome
+        if not _is_outcome(outcome):
             raise UsageError(f"correct[{place}] is {outcome!r:.60}; expected True or False")
     if len(values) < least:
         raise UsageError(f"found {len(values)} pairs; expected at least {least}")
     return [(float(value), bool(outcome)) for value, outcome in zip(values, outcomes, strict=True)]
+
+
+def listed(name: str, values: object) -> tuple[Any, ...]:
+    """Return what is given one by one as a tuple.
+
+    Raises:
+        UsageError: If it is nothing of the kind, or a text or mapping.
+    """
+    if isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping):
+        with suppress(TypeError):  # an array of no dimension
+            return tuple(cast("Iterable[Any]", values))
+    raise UsageError(f"{name}={values!r:.60}: expected a list")
+
+
+def _is_outcome(value: Any) -> bool:
+    """Whether it is True or False: NumPy's too, and 1 and 0; but no text is an outcome."""
+    with suppress(ValueError):  # an array of several
+        return bool(value in (True, False))
+    return False
 
 
 def _expected(value: Any) -> str:
@@ -58,10 +78,9 @@ def _expected(value: Any) -> str:
 
 def is_share(value: Any) -> bool:
     """Whether `value` is a number from 0 to 1."""
-    try:
+    with suppress(TypeError, ValueError):  # None, where there was no confidence; a text; an array
         return bool(0.0 <= value <= 1.0)
-    except TypeError:  # None, where there was no confidence; a text
-        return False
+    return False
 
 
 def require_share(name: str, value: float) -> None:

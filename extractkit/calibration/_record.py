@@ -8,15 +8,17 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Final
 
+from extractkit.calibration._pairs import listed
 from extractkit.errors import UsageError
-from extractkit.paths import JsonObject, is_array, is_object
+from extractkit.paths import JsonObject, is_array, is_object, split
 
 __all__ = [
     "counts_of",
     "numbers_of",
+    "pointer_of",
     "pointers_of",
     "read_record",
     "sequence_of",
@@ -90,18 +92,33 @@ def texts_of(owner: str, **values: Any) -> None:
             raise UsageError(f"{owner}({name}={value!r:.60}): expected a text")
 
 
-def pointers_of(owner: str, name: str, values: Sequence[Any]) -> None:
-    """Return if all are JSON Pointers.
+def pointers_of(name: str, values: object) -> tuple[str, ...]:
+    """Return a list of JSON Pointers as a tuple.
 
     Raises:
-        UsageError: If one is not.
+        UsageError: If it is no list of these.
     """
-    for place, value in enumerate(values):
-        if not isinstance(value, str) or value[:1] not in ("", "/"):
-            raise UsageError(
-                f"{owner}({name}[{place}]={value!r:.60}): expected a JSON Pointer such as '/tone' "
-                "or '/lines/*/kind'"
-            )
+    if isinstance(values, str):
+        raise UsageError(f"{name}={values!r:.60}: expected a list of fields, such as [{values!r}]")
+    given = listed(name, values)
+    for place, value in enumerate(given):
+        pointer_of(f"{name}[{place}]", value)
+    return given
+
+
+def pointer_of(name: str, value: object) -> str:
+    """Return a JSON Pointer.
+
+    Raises:
+        UsageError: If it is none.
+    """
+    with suppress(ValueError):
+        if isinstance(value, str):
+            split(value)
+            return value
+    raise UsageError(
+        f"{name}={value!r:.60}: expected a JSON Pointer such as '/tone' or '/lines/*/kind'"
+    )
 
 
 def sequence_of(kind: str, name: str, value: Any) -> tuple[Any, ...]:

@@ -64,7 +64,8 @@ class Verdicts:
     """What came of asking.
 
     Attributes:
-        found: How probable it is to the model that a value is right, by the user's pointers.
+        found: How probable it is to the model that a value is right, by the user's pointers; of
+            one that was to be asked about, and has no verdict, that there is none, and why.
         responses: What the model answered, to be counted.
         failed: Why there is no verdict, or not on every value; empty where all went well.
     """
@@ -72,6 +73,12 @@ class Verdicts:
     found: dict[Pointer, Confidence] = field(default_factory=dict[Pointer, Confidence])
     responses: list[ModelResponse] = field(default_factory=list[ModelResponse])
     failed: str = ""
+
+    def fail(self, pointers: Sequence[Pointer], why: str) -> None:
+        """Note that none of these values has a verdict, and why: silence would let them pass."""
+        self.failed = why
+        missing = Confidence(kind="unavailable", reason=f"no verdict: {why}")
+        self.found.update(dict.fromkeys(pointers, missing))
 
 
 def require_verdicts(question: Question[Any], capabilities: Capabilities) -> None:
@@ -113,10 +120,10 @@ def ask_for_verdicts(
     verdicts = Verdicts()
     text, values = _open_values(setup, judged)
     base = judged.request or setup.request
-    if values and base.top_logprobs is None:
-        verdicts.failed = "the provider gave no log-probabilities"
-        return verdicts
     pointers = list(values)
+    if values and base.top_logprobs is None:
+        verdicts.fail(pointers, "the provider gave no log-probabilities")
+        return verdicts
     for start in range(0, len(pointers), _MOST_AT_ONCE):
         asked = pointers[start : start + _MOST_AT_ONCE]
         letters = _letters(
@@ -125,10 +132,12 @@ def ask_for_verdicts(
         try:
             answer = yield from ask(letters.request)
         except (DeadlineExceededError, ProviderError, UsageError) as error:
-            verdicts.failed = error.message
+            verdicts.fail(pointers[start:], error.message)
             return verdicts
         verdicts.responses.append(answer.response)
-        if not _read(letters, answer, asked, verdicts):
+        why = _read(letters, answer, asked, verdicts)
+        if why:
+            verdicts.fail(pointers[start:], why)
             return verdicts
     return verdicts
 
@@ -204,18 +213,17 @@ def _greedy(given: Sampling) -> Sampling:
 
 def _read(
     letters: Setup[Any], answer: Answer, asked: Sequence[Pointer], verdicts: Verdicts
-) -> bool:
-    """Take the letters of one answer; whether there are any."""
+) -> str:
+    """Take the letters of one answer; return why there are none, or nothing."""
     judged = judge(letters, answer)
     if judged.status is not Status.OK:
         said = next(item.message for item in judged.findings if item.severity == "error")
-        verdicts.failed = f"the answer to it cannot be used: {said}"
-        return False
+        return f"the answer to it cannot be used: {said}"
     sure = sure_of(letters, judged, {}, ())
     for number, pointer in enumerate(asked, start=1):
         place = f"/{number}"
         verdicts.found[pointer] = _verdict(judged.document[str(number)], sure.leaves[place])
-    return True
+    return ""
 
 
 def _verdict(letter: str, found: Confidence) -> Confidence:
@@ -226,15 +234,18 @@ def _verdict(letter: str, found: Confidence) -> Confidence:
     """
     if found.kind != "choice" or found.probability is None:
         return Confidence(kind="unavailable", reason=f"verdict: {found.reason}")
+    known = found.alternatives
     probability = found.probability
     low = probability if found.low is None else found.low
     high = probability if found.high is None else found.high
     if letter != _RIGHT:
-        is_seen = json.dumps(_RIGHT) in found.alternatives
-        probability, low, high = 1.0 - probability, 1.0 - high, 1.0 - low
-        probability = probability if is_seen else low
+        is_open = low < high
+        low, high = 1.0 - high, 1.0 - low
+        # Where it is visible it is taken as it is: 1 less the other one is another double.
+        probability = known.get(json.dumps(_RIGHT), low)
+        low = min(low, probability) if is_open else probability
+        high = max(high, probability) if is_open else probability
     named = {json.dumps(_RIGHT): "right", json.dumps(_WRONG): "wrong"}
-    known = found.alternatives
     told = f"verdict: asked whether the value is right, the model wrote {letter}"
     return Confidence(
         kind="choice",

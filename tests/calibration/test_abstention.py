@@ -329,6 +329,51 @@ def test_an_agreement_decides_as_a_choice_does() -> None:
     assert not policy_at(0.7).apply(result_with({"/size": alike})).keep
 
 
+FORCED = Confidence(kind="unavailable", reason="forced: no choice left")
+LITTLE = Confidence(kind="choice", probability=0.1)
+
+
+@pytest.mark.parametrize("place", ["presence", "lengths"])
+@pytest.mark.parametrize("fields", [(), ("/lines/*/tone", "/size")])
+def test_a_length_and_a_text_in_place_of_null_decide(place: str, fields: tuple[str, ...]) -> None:
+    plain = result_with({"/lines/0/tone": CHOICE, "/size": TEXT})
+    pointer = "/lines" if place == "lengths" else "/size"
+    for found, is_kept in ((CHOICE, True), (LITTLE, False), (NONE, False), (FORCED, True)):
+        result = dataclasses.replace(plain, **{place: {pointer: found}})
+        decision = policy_at(0.2, *fields).apply(result)
+        assert decision.keep is is_kept
+        assert (pointer in decision.abstained) is not is_kept
+        assert policy_at(0.2).keeps(least_confidence(result, fields=fields)) is is_kept
+
+
+def test_what_stands_around_a_named_field_decides_and_nothing_else_does() -> None:
+    plain = result_with({"/who/name": CHOICE, "/tone": CHOICE})
+    around = dataclasses.replace(plain, presence={"/who": LITTLE})
+    assert not policy_at(0.5, "/who/name").apply(around).keep
+    assert policy_at(0.5, "/tone").apply(around).keep
+    lines = dataclasses.replace(plain, lengths={"/lines": LITTLE})
+    assert policy_at(0.5, "/tone").apply(lines).keep
+    assert not policy_at(0.5).apply(lines).keep
+
+
+def test_tokens_are_not_compared_where_several_answers_were_drawn() -> None:
+    alike = Confidence(kind="agreement", probability=0.8)
+    drawn = result_with({"/size": alike})
+    result = dataclasses.replace(drawn, presence={"/size": LITTLE}, lengths={"/lines": LITTLE})
+    assert policy_at(0.5).apply(result).kept == ("/size",)
+    assert policy_at(0.5).apply(result).keep
+    apart = Confidence(kind="agreement", probability=0.4)
+    assert not policy_at(0.5).apply(dataclasses.replace(result, lengths={"/lines": apart})).keep
+
+
+def test_a_verdict_on_a_text_that_is_a_document_decides_with_its_leaves() -> None:
+    result = dataclasses.replace(
+        result_with({"/text/a": TEXT, "/tone": CHOICE}), verdicts={"/text": LITTLE, "/no": LITTLE}
+    )
+    assert list(policy_at(0.5).apply(result).abstained) == ["/text"]
+    assert "/text" in policy_at(0.5, "/text/a").apply(result).abstained
+
+
 NULL = Confidence(kind="choice", probability=0.9)
 
 
@@ -354,9 +399,12 @@ def test_a_named_field_that_stands_nowhere_is_not_passed_over() -> None:
     result = dataclasses.replace(
         result_with({"/tone": CHOICE, "/who/name": CHOICE}), presence={"/who": NULL}
     )
-    for name in ("/tome", "/who"):  # misspelt; an object, whose leaves would have to be named
+    for name, why in (
+        ("/tome", "this result has no such leaf"),
+        ("/who", "it is no leaf and holds some: name those, such as '/who/name'"),
+    ):
         found = policy_at(0.5, "/tone", name).apply(result)
-        assert found.abstained == {name: "this result has no such leaf"}
+        assert found.abstained == {name: why}
         assert found.kept == ("/tone",)
         assert not found.keep
 

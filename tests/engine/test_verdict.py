@@ -23,6 +23,7 @@ from extractkit import (
     Strategy,
     extract,
 )
+from extractkit.calibration import AbstentionPolicy, least_confidence
 from extractkit.engine import verdict as verdict_module
 from extractkit.engine.judge import Judged
 from extractkit.engine.question import Question
@@ -238,10 +239,64 @@ def test_a_provider_without_log_probabilities_is_refused_before_any_call() -> No
 def test_the_answer_stands_where_the_verdict_fails(reply: Reply, told: str) -> None:
     result, _ = _asked(_answer(), reply)
     assert result.unwrap().text == "Fine"
-    assert result.verdicts == {}
+    assert [*result.verdicts] == ["/text", "/parts/0", "/parts/1"]
+    for found in result.verdicts.values():
+        assert (found.kind, found.probability) == ("unavailable", None)
+        assert found.reason.startswith("no verdict: ")
+        assert told in found.reason
     (note,) = [finding for finding in result.findings if finding.code == "no_verdict"]
     assert note.severity == "note"
     assert told in note.message
+
+
+@pytest.mark.parametrize("fields", [(), ("/text",), ("/parts/*",)])
+@pytest.mark.parametrize(
+    ("reply", "is_kept"),
+    [
+        (_letters(("A", {"A": 0.9}), ("A", {"A": 0.9}), ("A", {"A": 0.9})), True),
+        (_letters(("A", {"A": 0.9}), ("A", {"A": 0.9}), ("B", {"A": 0.1, "B": 0.9})), False),
+        (ServerError("down", status_code=500), False),
+        (_answer('{"1":"A"'), False),
+        (_answer('{"1":"A","2":"A","3":"A","4":"A"}'), False),
+        (ModelResponse(text='{"1":"', stop=StopReason.LENGTH), False),
+        (ModelResponse(text="", stop=StopReason.REFUSAL, refusal="no"), False),
+        (dataclasses.replace(_letters(*ALL), tokens=()), False),
+    ],
+)
+def test_a_text_that_was_to_have_a_verdict_and_has_none_is_not_kept(
+    reply: Reply, is_kept: bool, fields: tuple[str, ...]
+) -> None:
+    shares = {"good": 0.99, "bad": 0.01}
+    written = answer_of(
+        [
+            token('{"tone":"', 0.0),
+            likely("good", 0.99, **shares),
+            token('","text":', 0.0),
+            likely('"', 0.99, null=0.01),
+            token("Fine", -0.01),
+            token('","parts":[7', 0.0),
+            likely(",", 0.99, **{"]": 0.01}),
+            token("9", -0.01),
+            likely("]", 0.99, **{",": 0.01}),
+            token(',"sure":', 0.0),
+            likely("true", 0.99, true=0.99, false=0.01),
+            token("}", 0.0),
+        ]
+    )
+    result, _ = _asked(written, reply)
+    policy = AbstentionPolicy(
+        threshold=0.6, target_accuracy=0.8, confidence_level=0.9, fields=fields
+    )
+    decision = policy.apply(result)
+    if fields == ("/text",):
+        is_kept = is_kept or result.verdicts["/parts/1"].kind == "choice"
+    assert result.ok
+    assert decision.keep is is_kept
+    least = least_confidence(result, fields=fields)
+    assert policy.keeps(least) is is_kept
+    if result.verdicts["/text"].kind == "unavailable":
+        assert least is None
+        assert all(why.startswith("no confidence: ") for why in decision.abstained.values())
 
 
 def test_tokens_of_a_verdict_that_cannot_be_used_are_counted() -> None:
@@ -256,6 +311,7 @@ def test_log_probabilities_that_are_refused_leave_nothing_to_ask_for() -> None:
     codes = [finding.code for finding in result.findings]
     assert codes == ["downgrade", "no_verdict"]
     assert "gave no log-probabilities" in result.findings[1].message
+    assert {found.kind for found in result.verdicts.values()} == {"unavailable"}
 
 
 def test_letters_without_log_probabilities_are_no_number() -> None:
@@ -306,7 +362,8 @@ def test_what_was_found_before_a_part_failed_is_kept(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(verdict_module, "_MOST_AT_ONCE", 2)
     failure = ServerError("down", status_code=500)
     result, _ = _asked(_answer('{"value":[1,2,3]}'), _letters(*ALL[:2]), failure, target=list[int])
-    assert [*result.verdicts] == ["/0", "/1"]
+    kinds = {pointer: found.kind for pointer, found in result.verdicts.items()}
+    assert kinds == {"/0": "choice", "/1": "choice", "/2": "unavailable"}
     assert "no_verdict" in [finding.code for finding in result.findings]
 
 
