@@ -107,7 +107,9 @@ class Ruler:
         places = self._pair(_Spot(node=self._tree.root), expected, expected, [])
         return Comparison(
             places=tuple(
-                replace(each, outcome="unanswered", why="there is no answer", found=None)
+                replace(
+                    each, outcome="unanswered", why="there is no answer", found=None, found_at=None
+                )
                 for each in places
             )
         )
@@ -198,12 +200,18 @@ class Ruler:
             yield from self._one_sided(spot, found, "fabricated", why)
         elif wanted == "value":
             why = f"{shown(expected)} expected, the answer is null"
-            yield from self._one_sided(spot, expected, "missed", why)
+            yield from self._one_sided(spot, expected, "missed", why, null_at=both.found_at)
         else:
             yield replace(both, why="the label is UNKNOWN, the answer null")
 
     def _one_sided(
-        self, spot: _Spot, value: JsonValue, outcome: Outcome, why: str
+        self,
+        spot: _Spot,
+        value: JsonValue,
+        outcome: Outcome,
+        why: str,
+        *,
+        null_at: Pointer | None = None,
     ) -> Iterator[Judged]:
         """Yield what only one of both holds, leaf by leaf."""
         key = "expected" if outcome == "missed" else "found"
@@ -215,13 +223,15 @@ class Ruler:
         if not parts or callable(self._rules.get(spot.field)):
             parts = [spot]
         for part in parts:
-            here = value if part.pointer == spot.pointer else _at(value, part, spot)
+            is_all = part.pointer == spot.pointer
+            here = value if is_all else _at(value, part, spot)
+            missed_at = null_at if is_all else None
             yield Judged(
                 field=part.field,
                 pointer=part.pointer,
                 outcome=outcome,
                 why=why,
-                found_at=None if outcome == "missed" else part.found_at,
+                found_at=missed_at if outcome == "missed" else part.found_at,
                 **{key: here},
             )
 

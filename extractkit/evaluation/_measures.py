@@ -38,6 +38,8 @@ class Measures:
         lists: Field -> elements of label and answer, and how many are matched.
         given: Field -> how often the value holds a value, null and UNKNOWN.
         judged: Every place that is not right.
+        confidences: (field, kind, probability, whether it is right) of every place of the value
+            that has a probability; sequences and choices are not comparable.
         seconds: Wall time.
         first_token_s: Until the first text; None where not read as it came.
         is_first: It pays for compilation and loading.
@@ -61,6 +63,7 @@ class Measures:
     lists: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, Any])
     given: Mapping[str, Given] = field(default_factory=dict[str, Any])
     judged: tuple[Judged, ...] = ()
+    confidences: tuple[tuple[str, str, float, bool], ...] = ()
     seconds: float = 0.0
     first_token_s: float | None = None
     is_first: bool = False
@@ -124,6 +127,7 @@ def measured(
         judged=()
         if comparison is None
         else tuple(each for each in comparison.places if not each.is_right),
+        confidences=() if comparison is None else _confidences(comparison, observation),
         seconds=observation.seconds,
         first_token_s=observation.first_token_s,
         is_first=observation.is_first,
@@ -149,3 +153,14 @@ def _lists(comparison: Comparison) -> dict[str, dict[str, int]]:
         count = counts.setdefault(each.field, Counter(expected=0, found=0, matched=0))
         count.update(expected=each.expected, found=each.found, matched=each.matched)
     return {name: dict(count) for name, count in counts.items()}
+
+
+def _confidences(
+    comparison: Comparison, observation: Observation
+) -> tuple[tuple[str, str, float, bool], ...]:
+    found: list[tuple[str, str, float, bool]] = []
+    for each in comparison.places:
+        told = observation.confidence.get(each.found_at) if each.found_at is not None else None
+        if told is not None and told["probability"] is not None:
+            found.append((each.field, told["kind"], told["probability"], each.is_right))
+    return tuple(found)

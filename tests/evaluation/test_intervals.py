@@ -33,6 +33,7 @@ def test_the_tail_of_the_binomial_is_the_sum_of_its_terms(
     )
     assert at_least(successes, count, share) == pytest.approx(terms, rel=1e-10)
     assert at_least(count + 1, count, share) == 0.0
+    assert at_least(successes, count, 0.0) == float(successes == 0)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -74,6 +75,23 @@ def test_an_answer_without_a_value_is_right_nowhere(reply: Any, status: str, par
     assert (found.exact, found.given) == (False, {})
     assert found.fields["/total"] == {"unanswered": 1}
     assert found.fields["/lines/*/sku"] == {"unanswered": 2}
+
+
+def test_confidences_stand_beside_what_they_were_confident_of() -> None:
+    seen = replace(
+        observed(json.dumps(changed(kind="services", day=None, lines=LABEL["lines"][::-1]))),
+        confidence={
+            "/kind": {"kind": "choice", "probability": 0.9},
+            "/day": {"kind": "choice", "probability": 0.6},
+            "/name": {"kind": "unavailable", "probability": None},
+            "/lines/0/sku": {"kind": "sequence", "probability": 0.8},
+        },
+    )
+    assert measure(seen).confidences == (
+        ("/day", "choice", 0.6, False),
+        ("/kind", "choice", 0.9, False),
+        ("/lines/*/sku", "sequence", 0.8, True),
+    )
 
 
 def test_retries_and_costs_are_counted() -> None:
