@@ -13,6 +13,8 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from extractkit.providers.local._tree import TokenTree
+
 __all__ = ["Engine", "Logits", "Vocabulary"]
 
 Logits: TypeAlias = npt.NDArray[np.float32]
@@ -42,15 +44,12 @@ class Engine(Protocol):
     """Computes logits for one growing sequence of tokens. Not thread-safe: one user at a time.
 
     Attributes:
+        name: Which engine this is: "libllama" or "numpy".
         branches: How many branches can be kept at once; 0 where none can.
     """
 
+    name: str
     branches: int
-
-    @property
-    def name(self) -> str:
-        """Which engine this is: "libllama" or "numpy"."""
-        ...
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -91,6 +90,20 @@ class Engine(Protocol):
 
         Raises:
             UsageError: If the sequence would exceed `context_tokens`.
+            ProviderError: If the computation fails.
+        """
+        ...
+
+    def look_ahead(self, tree: TokenTree) -> Logits:
+        """Return the logits after each token of a tree behind `past`, a row each; keep none of it.
+
+        It is one pass, where `branches` is not 0. Branches that were kept are forgotten.
+
+        Args:
+            tree: Of at least one token, with at most `branches` leaves, or one.
+
+        Raises:
+            UsageError: If it has more leaves, or `past` and its tokens exceed `context_tokens`.
             ProviderError: If the computation fails.
         """
         ...

@@ -16,12 +16,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from extractkit.errors import UnsupportedError
+from extractkit.errors import ProviderError, UnsupportedError
 from extractkit.providers.local._engine import Logits, Vocabulary
 from extractkit.providers.local._library import Batch, Blob, Library, library
 from extractkit.providers.local._limits import WIDEST_BEAM
 from extractkit.providers.local._sequence import Sequence as Evaluated
 from extractkit.providers.local._sequence import utf8
+from extractkit.providers.local._tree import TokenTree
 
 __all__ = ["LibllamaEngine"]
 
@@ -134,14 +135,13 @@ class LibllamaEngine:
         for first in range(0, len(ids), _CHUNK):
             chunk = ids[first : first + _CHUNK]
             last = first + _CHUNK >= len(ids)
-            batch = self._feed.batch(chunk, start + first, every=every, last=last)
-            code = self._library.decode(self._context, batch)
-            if code:
-                self._library.memory_seq_rm(self._memory, 0, start, -1)
-                raise self._library.failure(
-                    f"llama_decode failed with code {code} at token {start + first} of "
-                    f"{self.context_tokens}"
+            try:
+                self._decode(
+                    self._feed.batch(chunk, start + first, every=every, last=last), start + first
                 )
+            except ProviderError:
+                self._library.memory_seq_rm(self._memory, 0, start, -1)
+                raise
             if every:
                 rows.append(self._read(self._library.get_logits(self._context), len(chunk)))
         self._sequence.append(ids)
@@ -149,6 +149,50 @@ class LibllamaEngine:
             return rows[0] if len(rows) == 1 else np.concatenate(rows)
         logits: Logits = self._read(self._library.get_logits_ith(self._context, -1), 1)[0]
         return logits
+
+    def look_ahead(self, tree: TokenTree) -> Logits:
+        """Return the logits after each token of `tree`; see the protocol.
+
+        Each leaf is a sequence of its own, which has all tokens on the way to it and shares what
+        was computed for `past`.
+
+        Raises:
+            UsageError: If it does not fit, or the engine is closed.
+            ProviderError: If the library fails.
+        """
+        ids = self._sequence.admit_tree(tree, self.branches)
+        start = len(self._sequence)
+        leaves = tree.leaves
+        for branch in range(self.branches):
+            self.release(branch)
+        if len(leaves) == 1:
+            rows = self.evaluate(tree.tokens, every=True)
+            self.keep(start)
+            return rows
+        within: list[list[int]] = [[] for _ in tree.tokens]
+        for sequence, leaf in enumerate(leaves, 1):
+            self._library.memory_seq_cp(self._memory, 0, sequence, -1, -1)
+            for place in tree.path(leaf):
+                within[place].append(sequence)
+        positions = np.asarray(tree.depths(), dtype=np.int32) + start
+        found: list[Logits] = []
+        try:
+            for first in range(0, len(ids), _CHUNK):
+                part = slice(first, first + _CHUNK)
+                self._decode(_tree_batch(ids[part], positions[part], within[part]), start + first)
+                size = len(ids[part])
+                found.append(self._read(self._library.get_logits(self._context), size))
+        finally:
+            for sequence in range(1, len(leaves) + 1):
+                self._library.memory_seq_rm(self._memory, sequence, -1, -1)
+        return np.concatenate(found)
+
+    def _decode(self, batch: Batch, at: int) -> None:
+        code = self._library.decode(self._context, batch)
+        if code:
+            raise self._library.failure(
+                f"llama_decode failed with code {code} at token {at} of {self.context_tokens}"
+            )
 
     def _read(self, address: int, rows: int) -> Logits:
         view = (ctypes.c_float * (rows * self._size)).from_address(address)
@@ -335,6 +379,27 @@ class _Feed:
         self._wanted[count - 1] = every or last
         self._batch.n_tokens = count
         return self._batch
+
+
+def _tree_batch(
+    ids: npt.NDArray[np.int32], positions: npt.NDArray[np.int32], within: list[list[int]]
+) -> Batch:
+    """Return the batch of `ids`, each of which is in several sequences and has its logits read."""
+    sequences = [np.asarray(those, dtype=np.int32) for those in within]
+    addresses = np.asarray([those.ctypes.data for those in sequences], dtype=np.uintp)
+    counts = np.asarray([len(those) for those in sequences], dtype=np.int32)
+    wanted = np.ones(len(ids), dtype=np.int8)
+    batch = Batch(
+        n_tokens=len(ids),
+        token=ids.ctypes.data,
+        embd=None,
+        pos=positions.ctypes.data,
+        n_seq_id=counts.ctypes.data,
+        seq_id=addresses.ctypes.data,
+        logits=wanted.ctypes.data,
+    )
+    batch.arrays = (ids, positions, sequences, addresses, counts, wanted)  # alive as long as it is
+    return batch
 
 
 class _Words:

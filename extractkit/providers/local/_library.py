@@ -61,7 +61,13 @@ class Blob(ctypes.Structure):
 
 
 class Batch(ctypes.Structure):
-    """llama_batch."""
+    """llama_batch.
+
+    Attributes:
+        arrays: What the pointers point into, where nobody else keeps it.
+    """
+
+    arrays: tuple[object, ...]
 
     _fields_ = (
         ("n_tokens", _Int),

@@ -11,7 +11,8 @@ feed-forward network per layer are computed; others are refused, never approxima
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -28,6 +29,7 @@ from extractkit.providers.local._engine import Logits, Vocabulary
 from extractkit.providers.local._gguf import BLOCKS, Gguf, Tensor, read_gguf
 from extractkit.providers.local._limits import WIDEST_BEAM
 from extractkit.providers.local._sequence import Sequence as Evaluated
+from extractkit.providers.local._tree import TokenTree
 
 __all__ = ["NumpyEngine"]
 
@@ -175,24 +177,35 @@ class NumpyEngine:
         ids = self._sequence.admit(tokens)
         start = len(self._sequence)
         self._reserve(start + len(ids))
-        # Overflow is looked for in the result; in the gates it is right (they close).
-        quiet = np.errstate(over="ignore", invalid="ignore")
-        with self._blas.limit(limits=self._threads), quiet:
+        with self._computing():
             hidden = np.concatenate(
                 [
                     self._forward(ids[first : first + _CHUNK], start + first)
                     for first in range(0, len(ids), _CHUNK)
                 ]
             )
-            wanted = hidden if every else hidden[-1:]
-            logits: Logits = self._output.times(self._norm(wanted, self._output_norm))
-        if not np.isfinite(logits).all():
-            raise ProviderError(
-                "the NumPy engine computed logits that are not finite; the weights are damaged",
-                provider="local",
-            )
+            logits = self._logits(hidden if every else hidden[-1:])
         self._sequence.append(ids)
         return logits if every else logits[0]
+
+    def look_ahead(self, tree: TokenTree) -> Logits:
+        """Return the logits after each token of `tree`; see the protocol.
+
+        Raises:
+            UsageError: If it does not fit, or the engine is closed.
+            ProviderError: If the logits are not finite.
+        """
+        ids = self._sequence.admit_tree(tree, self.branches)
+        start = len(self._sequence)
+        for branch in range(self.branches):
+            self.release(branch)
+        self._reserve(start + len(ids))
+        hidden_past = np.zeros((len(ids), start), dtype=np.bool_)
+        with self._computing():
+            positions = start + np.asarray(tree.depths())
+            return self._logits(
+                self._pass(ids, positions, np.concatenate([hidden_past, ~tree.sees()], axis=1))
+            )
 
     def keep(self, count: int) -> None:
         """Forget all but the first `count` tokens of `past`.
@@ -250,16 +263,49 @@ class NumpyEngine:
             more = ((0, 0), (0, 0), (0, blocks * _CACHE_BLOCK), (0, 0))
             self._keys, self._values = np.pad(self._keys, more), np.pad(self._values, more)
 
+    @contextmanager
+    def _computing(self) -> Generator[None]:
+        # Overflow is looked for in the result; in the gates it is right (they close).
+        quiet = np.errstate(over="ignore", invalid="ignore")
+        with self._blas.limit(limits=self._threads), quiet:
+            yield
+
+    def _logits(self, hidden: Floats) -> Logits:
+        logits: Logits = self._output.times(self._norm(hidden, self._output_norm))
+        if not np.isfinite(logits).all():
+            raise ProviderError(
+                "the NumPy engine computed logits that are not finite; the weights are damaged",
+                provider="local",
+            )
+        return logits
+
     def _forward(self, ids: npt.NDArray[np.int32], start: int) -> Floats:
-        """Return what the last layer says about each of `ids`, shape (n_tokens, width)."""
+        """Return what the last layer says about each of `ids`, which follow one another.
+
+        Shape (n_tokens, width).
+        """
         positions = np.arange(start, start + len(ids))
+        return self._pass(ids, positions, np.arange(start + len(ids)) > positions[:, None])
+
+    def _pass(
+        self,
+        ids: npt.NDArray[np.int32],
+        positions: npt.NDArray[np.int_],
+        unseen: npt.NDArray[np.bool_],
+    ) -> Floats:
+        """Return what the last layer says about each of `ids`.
+
+        Args:
+            ids: The tokens.
+            positions: Where each stands in its text.
+            unseen: What each does not look at, of all before it and these; shape (n_tokens, all).
+        """
         angles = positions[:, None, None] * self._frequencies
         turn = (np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32))
-        after = np.arange(start + len(ids)) > positions[:, None]
         hidden: Floats = self._embedding.weights[ids]
         for index, layer in enumerate(self._layers):
             normed = self._norm(hidden, layer.attention_norm)
-            hidden = hidden + self._attend(index, layer, normed, turn, after)
+            hidden = hidden + self._attend(index, layer, normed, turn, unseen)
             hidden = hidden + _feed_forward(layer, self._norm(hidden, layer.feed_norm))
         return hidden
 
@@ -274,11 +320,11 @@ class NumpyEngine:
         layer: _Layer,
         normed: Floats,
         turn: tuple[Floats, Floats],
-        after: npt.NDArray[np.bool_],
+        unseen: npt.NDArray[np.bool_],
     ) -> Floats:
         """Return what each token takes from itself and the tokens before it."""
         shape = self._shape
-        count, whole = after.shape
+        count, whole = unseen.shape
 
         def heads(matrix: _Matrix) -> Floats:
             return matrix.times(normed).reshape(count, -1, shape.head_width)
@@ -291,7 +337,7 @@ class NumpyEngine:
         grouped = query.reshape(count, shape.key_heads, -1, shape.head_width).transpose(1, 2, 0, 3)
         keys = self._keys[index, :, None, :whole]
         scores: Floats = np.matmul(grouped, keys.swapaxes(-1, -2))
-        scores[..., after] = -np.inf
+        scores[..., unseen] = -np.inf
         attended: Floats = np.matmul(_softmax(scores), self._values[index, :, None, :whole])
         return layer.attention_out.times(attended.transpose(2, 0, 1, 3).reshape(count, -1))
 

@@ -4,15 +4,15 @@ Neighbours: `_session` is asked, `_decoding` feeds the engine; `messages.Scoring
 scored. No mask and no sampling: every token of a text, as the tokenizer cuts it, is scored after
 those before it. Where a text has to end, that is the sum over all tokens that may end it there,
 and only these the mask is asked for. An answer is evaluated once from its beginning to its last
-place. What the texts of a place have in common is evaluated once, and a last token is only where a
-text has to end.
+place. The texts of a place are evaluated in one pass, what they have in common once, or in a few
+where they are many; a last token is only where a text has to end.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,12 +22,13 @@ from extractkit.providers.local._chat import Prompt
 from extractkit.providers.local._constraint import GrammarMask
 from extractkit.providers.local._decoding import PromptMemory
 from extractkit.providers.local._engine import Engine, Logits
+from extractkit.providers.local._tree import TokenTree
 
 __all__ = ["Scored", "score"]
 
 _QUOTE = (b'"',)
 _FOLLOWS = (b",", b"}", b"]", b" ", b"\t", b"\n", b"\r")
-_ROWS = 32  # tokens of a whole answer that are scored at once: each has a row of the vocabulary
+_ROWS = 64  # tokens that are evaluated at once: each has a row of the vocabulary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,13 +157,50 @@ class _Pass:
     def _place(
         self, branches: Sequence[list[int]], ends: Sequence[bytes | None]
     ) -> tuple[float, ...]:
-        tree = _Tree(self._memory, _Row.of(self._here()), self._check)
+        root = _Row.of(self._here())
+        endings = [
+            None if end is None else self._ending(tokens, end)
+            for tokens, end in zip(branches, ends, strict=True)
+        ]
+        # A last token is not evaluated: the tokens before it say how probable it is.
+        paths = [
+            tokens[:-1] if ending is None else tokens
+            for tokens, ending in zip(branches, endings, strict=True)
+        ]
         scores = [0.0] * len(branches)
-        for index in sorted(range(len(branches)), key=branches.__getitem__):
-            tokens, end = branches[index], ends[index]
-            scores[index] = tree.score(tokens, None if end is None else self._ending(tokens, end))
-        self._evaluated += tree.close()
+        for group in self._groups(paths):
+            tree = TokenTree()
+            places = {index: tree.add(paths[index]) for index in group}
+            rows = self._look_ahead(tree)
+            for index in group:
+                behind = [root, *[rows[place] for place in places[index]]]
+                said = map(_Row.of_token, behind, branches[index])
+                ending = endings[index]
+                scores[index] = math.fsum(said) + (
+                    0.0 if ending is None else behind[-1].of_any(ending)
+                )
         return tuple(scores)
+
+    def _groups(self, paths: Sequence[list[int]]) -> Iterator[list[int]]:
+        """Yield the indices of paths that are evaluated at once, likely to have much in common."""
+        most = max(1, self._engine.branches)
+        room = self._engine.context_tokens - len(self._engine.past)
+        group: list[int] = []
+        size = 0
+        for index in sorted(range(len(paths)), key=paths.__getitem__):
+            size += len(paths[index])
+            if group and (len(group) == most or size > min(room, _ROWS)):
+                yield group
+                group, size = [], len(paths[index])
+            group.append(index)
+        yield group
+
+    def _look_ahead(self, tree: TokenTree) -> list[_Row]:
+        if not len(tree):
+            return []
+        self._check()
+        self._evaluated += len(tree)
+        return [_Row.of(logits) for logits in self._engine.look_ahead(tree)]
 
     def _ending(self, tokens: Sequence[int], end: bytes) -> list[int]:
         """Return the tokens that may end a value behind `tokens`."""
@@ -218,49 +256,6 @@ class _Row:
         exact = logits.astype(np.float64)
         top = float(exact.max())
         return _Row(logits, top + math.log(float(np.exp(exact - top).sum())))
-
-
-@dataclass(slots=True)
-class _Tree:
-    """The texts of one place, told in the order of their tokens, so that beginnings are shared."""
-
-    memory: PromptMemory
-    root: _Row
-    check: Callable[[], None]
-    start: int = 0
-    evaluated: int = 0
-    rows: list[_Row] = field(default_factory=list[_Row])
-    path: list[int] = field(default_factory=list[int])
-
-    def __post_init__(self) -> None:
-        self.start = len(self.memory.engine.past)
-        self.rows = [self.root]
-
-    def score(self, tokens: list[int], ending: Sequence[int] | None) -> float:
-        """Return the log-probability of `tokens` at this place, with one of `ending` behind."""
-        needed = len(tokens) - (ending is None)
-        shared = 0
-        while shared < min(len(self.path), needed):
-            if self.path[shared] != tokens[shared]:
-                break
-            shared += 1
-        del self.rows[shared + 1 :], self.path[shared:]
-        self.memory.engine.keep(self.start + shared)
-        rest = tokens[shared:needed]
-        if rest:
-            self.check()
-            self.rows += map(_Row.of, self.memory.feed_every(rest))
-            self.path += rest
-            self.evaluated += len(rest)
-        total = math.fsum(
-            row.of_token(token) for row, token in zip(self.rows, tokens, strict=False)
-        )
-        return total if ending is None else total + self.rows[-1].of_any(ending)
-
-    def close(self) -> int:
-        """Forget what was evaluated here; return how many tokens that was."""
-        self.memory.engine.keep(self.start)
-        return self.evaluated
 
 
 def _is_end(piece: bytes, end: bytes) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from extractkit.errors import UsageError
+from extractkit.providers.local._tree import TokenTree
 
 __all__ = ["Sequence", "longer_context", "utf8"]
 
@@ -58,7 +59,7 @@ class Sequence:
         """
         self.require_open()
         if not len(tokens):
-            raise UsageError("evaluate() was given no tokens; expected at least one")
+            raise UsageError("the engine was given no tokens; expected at least one")
         whole = len(self._past) + len(tokens)
         if whole > self.context_tokens:
             raise UsageError(
@@ -73,6 +74,17 @@ class Sequence:
                 f"{self._vocabulary_size - 1}"
             )
         return ids
+
+    def admit_tree(self, tree: TokenTree, branches: int) -> npt.NDArray[np.int32]:
+        """Return the tokens of `tree` as an array if it may be looked at next.
+
+        Raises:
+            UsageError: As `admit` does, or if it has more leaves than there are branches.
+        """
+        leaves, most = len(tree.leaves), max(1, branches)
+        if leaves > most:
+            raise UsageError(f"look_ahead() was given {leaves} leaves; expected {most} at most")
+        return self.admit(tree.tokens)
 
     def append(self, ids: npt.NDArray[np.int32]) -> None:
         """Add tokens that were evaluated."""

@@ -11,6 +11,7 @@ import numpy as np
 from extractkit.errors import UsageError
 from extractkit.providers.local._chat import Prompt
 from extractkit.providers.local._engine import Logits, Vocabulary
+from extractkit.providers.local._tree import TokenTree
 
 CONTROL = (b"<|endoftext|>", b"<|im_start|>", b"<|im_end|>")
 WORDS = (
@@ -86,12 +87,26 @@ class ByteEngine:
         self.evaluated.append(tuple(tokens))
         rows = []
         for index, token in enumerate(tokens):
-            key = f"{self._rows[-1]} {token} {index} {len(tokens)}"
-            self._rows.append(zlib.crc32(key.encode()))
-            self._past.append(token)
+            self._append(token, index, len(tokens))
             if every:
                 rows.append(self._logits())
         return np.array(rows) if every else self._logits()
+
+    def look_ahead(self, tree: TokenTree) -> Logits:
+        assert 0 < len(tree.leaves) <= self.branches
+        self.on_evaluate()
+        if len(self._past) + len(tree) > self.context_tokens:
+            raise UsageError("too many tokens")
+        self.evaluated.append(tuple(tree.tokens))
+        past, rows = self._past, self._rows
+        found: list[Logits] = []
+        for place in range(len(tree)):
+            self._past, self._rows = [*past], [*rows]
+            for at in tree.path(place):
+                self._append(tree.tokens[at], 0, 1)
+            found.append(self._logits())
+        self._past, self._rows, self._saved = past, rows, {}
+        return np.array(found)
 
     def keep(self, count: int) -> None:
         del self._past[count:]
@@ -113,6 +128,11 @@ class ByteEngine:
 
     def close(self) -> None:
         self.closed += 1
+
+    def _append(self, token: int, index: int, count: int) -> None:
+        key = f"{self._rows[-1]} {token} {index} {count}"
+        self._rows.append(zlib.crc32(key.encode()))
+        self._past.append(token)
 
     def _logits(self) -> Logits:
         noise = np.random.default_rng(self._rows[-1]).normal(0.0, 2.0, len(PIECES))
