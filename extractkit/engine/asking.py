@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Generator
-from typing import Final, Generic, TypeAlias, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from extractkit import prompts
 from extractkit.engine.choosing import for_reasoning
@@ -33,7 +33,7 @@ from extractkit.messages import (
 )
 from extractkit.results import Finding, Timing, Validity
 
-__all__ = ["Asking", "Flowing"]
+__all__ = ["REFUSED", "Asking", "Flowing"]
 
 T = TypeVar("T")
 _R = TypeVar("_R")
@@ -44,8 +44,8 @@ _Change: TypeAlias = Callable[[ModelRequest], ModelRequest]
 
 _MOST_PAUSES: Final = 8
 """How often an answer that paused is asked to go on."""
-_REFUSED: Final = "top_logprobs refused"
-"""Where a question keeps what a provider said that gives no log-probabilities."""
+REFUSED: Final = "what is refused"
+"""Where a question keeps what its provider refused, and what was known of it before."""
 _ENDED: Final = (StopReason.REFUSAL, StopReason.CONTENT_FILTER)
 
 
@@ -96,6 +96,7 @@ class Asking(Generic[T]):
         self._draws: Draws[T] | None = None
         self._given: Given[T] | None = None
         self._dropped: dict[str, _Change] = {}
+        self._refused = _refused_of(question, capabilities)
         timeout_s = question.timeout_s
         self._budget = Budget(
             clock=clock,
@@ -145,6 +146,7 @@ class Asking(Generic[T]):
                 break
             except ProviderError as error:
                 request = self._without_refused(request, error)
+                self._remember(error)
                 refused.append(told_of(error))
         if refused:
             answer = dataclasses.replace(answer, failures=(*refused, *answer.failures))
@@ -198,7 +200,6 @@ class Asking(Generic[T]):
         self._dropped[name] = _as_it_is
         told = f"{name} was left out, because the provider refuses it: {error.message}"
         if name == "top_logprobs" and request.top_logprobs is not None:
-            self._question.kept[_REFUSED] = told
             self._note(told, "downgrade")
             return self._drop(
                 name, request, lambda one: dataclasses.replace(one, top_logprobs=None)
@@ -230,13 +231,19 @@ class Asking(Generic[T]):
         self._dropped[name] = change
         return self._changed(request, change)
 
+    def _remember(self, error: ProviderError) -> None:
+        """Keep what is refused for the other texts of the same question."""
+        name = error.parameter or ""
+        # A new error: the one that was raised holds the text and all that was made of it.
+        self._refused.setdefault(name, ProviderError(error.message, parameter=name))
+
     def _leave_out_what_is_known_to_be_refused(self) -> None:
-        """Ask without log-probabilities where another text of the same question learned it so."""
-        told: str | None = self._question.kept.get(_REFUSED)
-        request = self._setup.request
-        if told is not None and request.top_logprobs is not None:
-            self._note(told, "downgrade")
-            self._changed(request, lambda one: dataclasses.replace(one, top_logprobs=None))
+        """Ask at once as another text of the same question learned to ask."""
+        for name, error in tuple(self._refused.items()):
+            try:
+                self._without_refused(self._setup.request, error)
+            except ProviderError:  # it was refused of another request than this
+                self._dropped.pop(name, None)
 
     def _changed(self, request: ModelRequest, change: _Change) -> ModelRequest:
         """Return `request` changed; those that come after it are changed alike."""
@@ -292,6 +299,16 @@ class Asking(Generic[T]):
             response.text,
             codes=prompts.legend(self._setup.compiled),
         )
+
+
+def _refused_of(question: Question[Any], capabilities: Capabilities) -> dict[str, ProviderError]:
+    """Return what was refused of a question by who can do this, by name; to be added to."""
+    kept: tuple[Capabilities, dict[str, ProviderError]] | None = question.kept.get(REFUSED)
+    if kept is not None and kept[0] == capabilities:
+        return kept[1]
+    refused: dict[str, ProviderError] = {}
+    question.kept[REFUSED] = (capabilities, refused)
+    return refused
 
 
 def _as_it_is(request: ModelRequest) -> ModelRequest:

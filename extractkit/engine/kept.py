@@ -48,14 +48,15 @@ def put(question: Question[T], capabilities: Capabilities) -> Setup[T]:
         SchemaError: If the target cannot be expressed.
         UnsupportedError: If the provider cannot do what was wished.
     """
-    kept: _Kept | None = question.kept.get(__name__)
+    place = f"{__name__} {capabilities.enforcement} {capabilities.json_mode}"
+    kept: _Kept | None = question.kept.get(place)
     if kept is not None and kept.serves(question, capabilities):
         require_text(question.text)
         return _about(kept.setup, question)
     setup = prepare(question, capabilities)
     if setup.bounded is None:
         blank = _about(setup, question.about(""))
-        question.kept[__name__] = _Kept(capabilities=capabilities, setup=blank)
+        question.kept[place] = _Kept(capabilities=capabilities, setup=blank)
     return setup
 
 
