@@ -335,9 +335,7 @@ class _Asked:
         return document, tuple(said)
 
     def _of_calls(self, result: ExtractionResult[Any], native: _Native) -> ToolCalls:
-        response = result.raw
-        if response is None:
-            return gathered((), result)
+        response = cast("ModelResponse", result.raw)  # only what was put together has none
         calls = self._read(response, native.api, native.strict)
         return gathered(calls, result, text=response.text)
 

@@ -158,16 +158,11 @@ class Calling(Run[Any]):
             "calls there are is looked at afterwards",
             "downgrade",
         )
-        return self._drop(_PARALLEL, request, _with_parallel)
+        allowed = dataclasses.replace(offer, parallel=True)
+        return self._drop(_PARALLEL, request, lambda one: dataclasses.replace(one, tools=allowed))
 
     def _weaker(self, request: ModelRequest, name: str, error: ProviderError) -> ModelRequest:
         raise error  # who knows the tools asks in another way
-
-
-def _with_parallel(request: ModelRequest) -> ModelRequest:
-    if request.tools is None:
-        return request
-    return dataclasses.replace(request, tools=dataclasses.replace(request.tools, parallel=True))
 
 
 def _unfinished(judged: Judged[Any], answer: Answer) -> Judged[Any]:
