@@ -105,11 +105,12 @@ class _Call:
 
     def is_whole(self) -> bool:
         """Whether the arguments are one finished object: nothing can go on with that."""
-        written = self.read().arguments.rstrip()
-        if not written.endswith("}"):
+        # All pieces are only read where the last of them may be the end.
+        end = next((text for text in reversed(self.pieces) if not _is_blank(text)), None)
+        if isinstance(end, str) and not end.rstrip().endswith("}"):
             return False
         try:
-            return is_object(from_json(written))
+            return is_object(from_json(self.read().arguments))
         except ValueError:
             return False
 
@@ -118,6 +119,10 @@ class _Call:
             return read_call(self.id, self.name, self.pieces[0])
         parts = (read_call("", "", piece).arguments for piece in self.pieces)
         return RawToolCall(id=self.id, name=self.name, arguments="".join(parts))
+
+
+def _is_blank(piece: JsonValue) -> bool:
+    return isinstance(piece, str) and not piece.strip()
 
 
 def _function_of(piece: JsonObject) -> tuple[str, JsonValue]:

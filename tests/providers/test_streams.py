@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from typing import Any
 
 import anthropic
+import httpx2
 import openai
 import pytest
 from hypothesis import given
@@ -37,12 +38,14 @@ from extractkit.providers import (
     OpenAIChat,
     OpenAIDecisions,
     OpenAIResponses,
+    _chat_calls,
     _exchange,
     openai_chat,
 )
 from extractkit.providers import anthropic as messages_api
 from extractkit.providers._sinks import Events
 from extractkit.providers._spelling import Spelling
+from extractkit.providers._wire import ServerEvent
 from tests.server.answers import Answer, Api
 from tests.server.endings import WHOLE, reply_of
 from tests.server.loopback import Loopback
@@ -317,6 +320,22 @@ def test_what_goes_wrong_behind_the_last_event_is_no_error(server: Loopback, dri
     body = reply.body + b": bye\n\n"
     server.play(reply.but(body=body, cuts=(), drop_at=len(body), reset=True))
     assert _told(_pieces(_provider("chat", server), driver)).stop is StopReason.STOP
+
+
+@both
+def test_a_client_without_a_socket_is_read_to_the_last_event(driver: str) -> None:
+    body = b"".join(_sse(*map(_chunk, TEXTS), STOP, "[DONE]", _chunk("more"), "no json"))
+    headers = {"content-type": "text/event-stream"}
+    transport = httpx2.MockTransport(lambda _: httpx2.Response(200, content=body, headers=headers))
+    client: Any = openai.OpenAI(
+        api_key="k", http_client=openai.DefaultHttpx2Client(transport=transport)
+    )
+    if driver == "async":
+        http = openai.DefaultAsyncHttpx2Client(transport=transport)
+        client = openai.AsyncOpenAI(api_key="k", http_client=http)
+    pieces = _pieces(OpenAIChat("m", client=client), driver)
+    assert [piece.text for piece in pieces] == [*TEXTS, ""]
+    assert _told(pieces).stop is StopReason.STOP
 
 
 @both
@@ -604,3 +623,19 @@ def test_a_tool_streams_its_arguments_as_the_text() -> None:
     assert [piece.text for piece in found] == ['{"a"', ":", "1}"]
     assert sink.is_over()
     assert sink.answer().text == '{"a":1}'
+
+
+def test_arguments_of_a_call_are_not_read_anew_with_each_piece(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(_chat_calls, "from_json", lambda text: read.append(text) or {})
+    text = json.dumps({"items": [{"a": {"b": 1}}] * 200}, separators=(",", ":"))
+    decoder = openai_chat.WIRE.decoder()
+    for at in range(0, len(text), 4):
+        call = {"index": 0, "function": {"arguments": text[at : at + 4]}}
+        chunk = _chunk("")
+        chunk["choices"][0]["delta"] = {"tool_calls": [call]}
+        decoder.feed(ServerEvent(data=json.dumps(chunk)))
+    assert decoder.close().tool_calls[0].arguments == text
+    assert read == []
