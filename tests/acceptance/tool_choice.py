@@ -115,7 +115,7 @@ def main() -> int:
     warnings.simplefilter("ignore")
     cases = _cases(options.cases)
     counts: Counter[tuple[str, str]] = Counter()
-    seconds: Counter[str] = Counter()
+    seconds = dict.fromkeys(_WAYS, 0.0)
     with contextlib.closing(Local()) as model:
         for case in cases:
             tools: list[Tool[..., Any]] = [tool_of(function) for function in case["function"]]
