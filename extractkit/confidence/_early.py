@@ -22,7 +22,7 @@ from extractkit.confidence._weighing import Weighing, as_presence, plan_of, upwa
 from extractkit.confidence._words import of_absent
 from extractkit.messages import TokenLogprob
 from extractkit.parsing import Reader, parse_json
-from extractkit.paths import Pointer
+from extractkit.paths import Pointer, is_array, is_object
 from extractkit.results import Confidence
 from extractkit.schema import CompiledSchema
 from extractkit.schema.lowerings.untyped import JsonText
@@ -44,6 +44,7 @@ class NotYet:
 _OPEN: Final = NotYet("the list or object that it came in has no end yet")
 _HELD: Final = NotYet("which alternative holds is known when the object or list has ended")
 _UNREAD: Final = NotYet("what came is not read as one document; the whole answer decides")
+_TOO_DEEP: Final = NotYet("the answer is nested too deeply to be walked from here")
 _NO_TOKENS: Final = NotYet("the log-probabilities of its tokens have not come")
 _NEXT_TOKEN: Final = NotYet("the token behind it decides, and has not come")
 _OTHER_TOKENS: Final = NotYet("the tokens do not spell the answer; the whole of both decides")
@@ -97,7 +98,7 @@ class Early:
             weighing = self._weighing(walking.leaves[pointer])
             return weighing if isinstance(weighing, NotYet) else weighing.leaves[pointer]
         if pointer not in self._others:
-            around = _HELD if walking.is_holding else self._around(pointer)
+            around = self._around(pointer)
             if isinstance(around, NotYet):
                 return around
             self._others[pointer] = around
@@ -137,14 +138,15 @@ class Early:
 
     def _around(self, pointer: Pointer) -> Confidence | NotYet:
         """Return what is known of a leaf that the answer has no value of its own for."""
-        if self._reader.failed:
-            return _UNREAD
-        leaves = self._walking.leaves
+        walking = self._walking
+        if self._reader.failed or walking.is_holding or walking.has_gaps:
+            return _UNREAD if self._reader.failed else _HELD if walking.is_holding else _TOO_DEEP
+        leaves = walking.leaves
         above = next((leaves[each] for each in upward(pointer) if each in leaves), None)
         if above is not None and isinstance(above.value, str):
             weighing = self._weighing(above)
             return weighing if isinstance(weighing, NotYet) else weighing.of(pointer)
-        values, lists = self._walking.members.get(pointer, ({}, {}))
+        values, lists = walking.members.get(pointer, ({}, {}))
         told = [place for place in values if self._kind(place) is not None]
         known: list[Confidence] = []
         for place in dict.fromkeys([*told, *lists]):
@@ -217,8 +219,6 @@ class Early:
             stopped = partial(self._stopped, masked=True)
             if length_confidence(found, stopped) != length:
                 return _MASK
-        if length is not None and self._is_open(length, end):
-            return _NEXT_TOKEN
         if length is not None and found.stands_for is not None:
             length = as_presence(length, found.stands_for)
         self._lengths[at] = length
@@ -259,4 +259,4 @@ def _is_document(found: ValueFound) -> bool:
     if not any(isinstance(way, JsonText) for way in ways):
         return False
     value = parse_json(found.value, repair=False).value
-    return isinstance(value, dict | list) and bool(value)
+    return bool(value) and (is_object(value) or is_array(value))

@@ -12,7 +12,6 @@ from typing import Final, Literal, TypeAlias
 from extractkit.confidence._options import Plan, Spot
 from extractkit.confidence._places import (
     ANY_LIST,
-    Found,
     ListFound,
     ValueFound,
     chosen_of,
@@ -49,12 +48,13 @@ class _Level:
         key: The key of the member that comes next.
         stops: Of a list, as in ListFound.
         behind: The byte behind its last part.
-        taken: Of a map that came as a list, the places of its entries.
+        is_map: Whether it is a list of the entries of a map.
+        taken: The places of these.
     """
 
     __slots__ = (
-        "behind", "chosen", "hidden", "is_settled", "key", "mode", "nodes", "pointer", "spot",
-        "start", "stops", "taken", "value",
+        "behind", "chosen", "hidden", "is_map", "is_settled", "key", "mode", "nodes", "pointer",
+        "spot", "start", "stops", "taken", "value",
     )  # fmt: skip
 
     def __init__(
@@ -73,7 +73,8 @@ class _Level:
         self.hidden: str | None = None
         self.stops: list[int] = []
         self.behind = start
-        self.taken: set[Pointer] | None = None
+        self.is_map = False
+        self.taken: set[Pointer] = set()
         if spot is not None:
             self.nodes = spot.objects if isinstance(value, dict) else spot.lists
             self.is_settled = len(self.nodes) < 2 or not any(node.ways for node in self.nodes)
@@ -85,8 +86,8 @@ class _Level:
         self.chosen, self.is_settled = node, True
         if isinstance(self.value, dict):
             self.hidden = _KEY if hides_key(node) else None
-        elif any(isinstance(way, Entries) for way in node.ways):
-            self.taken = set()
+        else:
+            self.is_map = any(isinstance(way, Entries) for way in node.ways)
 
 
 class Walking:
@@ -99,6 +100,7 @@ class Walking:
         optional: Lists that stand for a value that may be missing.
         members: The places below each place, in the order of the answer, values before lists.
         is_holding: Whether some values wait for the end of the container that they are in.
+        has_gaps: Whether some were not found, because they are nested too deeply to be walked.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -107,7 +109,7 @@ class Walking:
         self.lists: dict[Pointer, ListFound] = {}
         self.optional: dict[Pointer, ListFound] = {}
         self.members: dict[Pointer, tuple[dict[Pointer, None], dict[Pointer, None]]] = {}
-        self.is_holding = False
+        self.is_holding = self.has_gaps = False
         self.data = bytearray()
         self._plan = plan
         self._levels: list[_Level] = []
@@ -141,10 +143,8 @@ class Walking:
         """Nothing: a text is looked at when it ends."""
 
     def scalar(self, value: JsonValue, end: int, /, *, exact: bool = True) -> None:
-        """Take the scalar that was begun."""
+        """Take the scalar that was begun; one outside of any container is never asked for."""
         del exact
-        if not self._levels:
-            return  # told when the answer is over, and then all of it is weighed
         level, behind = self._levels[-1], self._byte(end)
         if level.mode != "walked":
             _put(level, value)
@@ -170,7 +170,7 @@ class Walking:
             pass
         elif isinstance(level.value, list):
             spot = self._item(level, start)
-            pointer = None if level.taken is not None else _place(level, len(level.value))
+            pointer = None if level.is_map else _place(level, len(level.value))
             inner = _Level(value, start, spot, pointer)
         elif not level.is_settled or level.pointer is None:
             self._hold(level)
@@ -229,18 +229,11 @@ class Walking:
             return
         entry: JsonValue = {_KEY: key, "value": None}
         level.pointer = place_below(above.chosen, above.pointer, 0, [entry])
-        if self._is_taken(above, level.pointer):
-            level.mode = "passed"
-        else:
-            self._note_kind(level)
-
-    def _is_taken(self, above: _Level, pointer: Pointer) -> bool:
-        """Whether an entry has a key that came before: of these the first one counts."""
-        if above.taken is None:
-            return False
-        is_taken = pointer in above.taken
-        above.taken.add(pointer)
-        return is_taken
+        if level.pointer in above.taken:
+            level.mode = "passed"  # of several entries with one key the first one counts
+            return
+        above.taken.add(level.pointer)
+        self._note_kind(level)
 
     def _narrow(self, level: _Level, value: JsonValue) -> None:
         if len(level.nodes) > 1 and level.mode == "walked" and level.key != level.hidden:
@@ -256,8 +249,9 @@ class Walking:
         pointer = level.pointer
         if pointer is None and above is not None:
             pointer = _place(above, len(above.value) - 1)
-            if self._is_taken(above, pointer):
+            if pointer in above.taken:
                 return
+            above.taken.add(pointer)
         if spot is None or pointer is None:
             return
         if level.mode == "held" or not value:
@@ -273,8 +267,9 @@ class Walking:
         """Find all that stands in a part that has ended."""
         try:
             found = find_from(bytes(self.data[start:end]), 0, value, self._plan, spot, pointer)
-        except RecursionError:  # the whole answer cannot be walked either
-            found = Found()
+        except RecursionError:  # called from deep down: the whole answer may still be walked
+            self.has_gaps = True
+            return
         for each in found.values:
             moved = each._replace(start=each.start + start, end=each.end + start)
             self._add(moved)
