@@ -36,6 +36,8 @@ _MOST_PACKED_BYTES: Final = (
 FIRST_CONNECT_S: Final = 0.8
 """How long a connection may take to a place that has not been reached before."""
 
+_BUSY_S: Final = 0.1  # as late as this, a wait has ended for want of time and not of an answer
+
 _SHORTEST_S: Final = 0.001  # a socket takes 0 for "do not wait at all", which fails in another way
 
 _calls = threading.local()
@@ -215,8 +217,17 @@ class _AsyncBackend:
     async def connect_tcp(
         self, host: str, port: int, timeout: float | None = None, **rest: Any
     ) -> Any:
-        with Connecting(host, port, timeout) as connecting:
-            return await self._inner.connect_tcp(host, port, timeout=connecting.timeout, **rest)
+        from httpcore2 import ConnectError
+
+        began = time.monotonic()
+        try:
+            with Connecting(host, port, timeout) as connecting:
+                return await self._inner.connect_tcp(host, port, timeout=connecting.timeout, **rest)
+        except ConnectError:
+            if time.monotonic() - began < FIRST_CONNECT_S + _BUSY_S:
+                raise
+        # The loop had no time to look, as where hundreds of calls begin at once: nothing is known.
+        return await self._inner.connect_tcp(host, port, timeout=timeout, **rest)
 
 
 class _Stream:

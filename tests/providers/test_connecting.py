@@ -154,6 +154,32 @@ def test_only_a_first_connection_that_was_cut_short_is_a_wrong_place(
     assert lost("host.example", wait_s, meanwhile) == expected
 
 
+class Busy:
+    """Opens connections in a loop that something else keeps busy; the first one times out."""
+
+    def __init__(self, busy_s: float) -> None:
+        self._busy_s = busy_s
+        self.waits: list[float | None] = []
+
+    async def connect_tcp(self, host: str, port: int, timeout: float | None = None) -> str:
+        self.waits.append(timeout)
+        if len(self.waits) == 1:
+            time.sleep(self._busy_s)
+            raise ConnectTimeout
+        return f"{host}:{port}"
+
+
+def test_a_loop_that_had_no_time_to_connect_tries_again_as_the_library_does() -> None:
+    _bounded.forget_reached()
+    late, in_time = Busy(_bounded.FIRST_CONNECT_S + 0.15), Busy(0.0)
+    opening: Any = _bounded._AsyncBackend  # pyright: ignore[reportPrivateUsage]  # as clients do
+    assert asyncio.run(opening(late).connect_tcp("host.example", 1, 5.0)) == "host.example:1"
+    assert late.waits == [0.8, 5.0]
+    with pytest.raises(ConnectError2, match=r"no connection within 0\.8 s"):
+        asyncio.run(opening(in_time).connect_tcp("host.example", 1, 5.0))
+    assert in_time.waits == [0.8]
+
+
 def test_a_place_that_was_reached_is_waited_for_as_the_library_does() -> None:
     with _bounded.Connecting("host.example", 1, 5.0):
         """A connection comes about."""
