@@ -1,15 +1,17 @@
 """Judge the tool calls of a model before anything is executed, and tell it what was wrong.
 
-You learn: tools of functions, definitions for an API, calls as results, confirmation.
-Costs: nothing; the answer stands in this file. Takes less than a second.
+You learn: tools of functions, definitions for an API, calls as results, confirmation, and how a
+model is asked again for a call that does not hold.
+Costs: nothing; the answers stand in this file. Takes less than a second.
 """
 
 import json
 from datetime import date
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from extractkit import ToolCall, parse_tool_calls, tool
+from extractkit import Tool, ToolCall, call_tools, parse_tool_calls, tool
 from extractkit.errors import NotConfirmedError
+from extractkit.testing import FakeProvider
 from extractkit.tools import definitions
 
 
@@ -35,7 +37,7 @@ def cancel_order(number: Annotated[int, "Number of the order"]) -> str:
     return f"order {number} is cancelled"
 
 
-TOOLS = [find_order, move_delivery, cancel_order]
+TOOLS: list[Tool[..., Any]] = [find_order, move_delivery, cancel_order]
 
 # What an SDK's response is as a dict; the object itself is taken as well.
 RESPONSE = {
@@ -62,6 +64,13 @@ RESPONSE = {
 }
 
 
+# Two answers of a model that is asked for calls; call_tools asks a real one as well.
+ANSWERS = [
+    {"name": "move_delivery", "arguments": {"number": 7, "to": "Friday", "window": "evening"}},
+    {"name": "move_delivery", "arguments": {"number": 7, "to": "2026-12-04", "window": "evening"}},
+]
+
+
 def agree(call: ToolCall) -> bool:
     """Return True where a person agrees; here nobody is asked about order 7."""
     print(f"   may I {call.name} {call.arguments}? no")
@@ -83,6 +92,12 @@ def main() -> None:
             print(f"   {call.tool.run(call, confirm=agree)}")
         except NotConfirmedError as error:
             print(f"   {error}")
+    model = FakeProvider([json.dumps({"calls": [call]}) for call in ANSWERS])
+    chosen = call_tools(TOOLS, "Order 7 on Friday, 2026-12-04, in the evening", model=model)
+    print(f"{len(chosen.attempts)} answers: {chosen.status.value}")
+    print(f"   {chosen.attempts[0].findings[0].path}: {chosen.attempts[0].findings[0].message}")
+    for call in chosen.unwrap():
+        print(f"   {call.tool.run(call) if call.tool else call.name}")
 
 
 if __name__ == "__main__":
