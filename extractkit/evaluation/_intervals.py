@@ -100,6 +100,22 @@ def _effective(shares: Sequence[float], share: float) -> float | None:
     return effective if effective * min(share, 1.0 - share) < _FEW else None
 
 
+def _effective_ratio(
+    above: Sequence[float], below: Sequence[float], ratio: float, counted: int
+) -> float | None:
+    """Return the same of a share of sums: how many places, if each were an input of its own."""
+    if ratio <= 0.0 or ratio >= 1.0:
+        return float(counted)
+    apart = [(one - ratio * other) ** 2 for one, other in zip(above, below, strict=True)]
+    spread = math.fsum(apart) / math.fsum(below) ** 2
+    if math.isclose(spread, 0.0, abs_tol=1e-12):
+        return float(counted)
+    effective = ratio * (1.0 - ratio) / spread
+    if all(value in (0.0, 1.0) for value in (*above, *below)):
+        return effective
+    return effective if effective * min(ratio, 1.0 - ratio) < _FEW else None
+
+
 def mean_interval(
     values: Iterable[float], *, level: float = 0.95, resamples: int = RESAMPLES, seed: int = 0
 ) -> Interval:
@@ -166,8 +182,9 @@ def ratio_interval(
     if not counted:
         return Interval(estimate=None, low=None, high=None, count=0, level=level, method="constant")
     ratio = math.fsum(above) / math.fsum(below)
-    if is_rate and (ratio <= 0.0 or ratio >= 1.0):
-        low, high = share_bounds(ratio * counted, counted, level)
+    effective = _effective_ratio(above, below, ratio, counted) if is_rate else None
+    if effective is not None:
+        low, high = share_bounds(ratio * effective, effective, level)
         return Interval(
             estimate=ratio, low=low, high=high, count=counted, level=level, method="mid-p"
         )

@@ -234,6 +234,7 @@ CASES = [
     Case(name="tokens for each of 20 % right", draw=tokens_per_success(0.2)),
     Case(name="precision 0.8", draw=precision_of(0.8)),
     Case(name="precision 0.95", draw=precision_of(0.95)),
+    Case(name="precision 0.99", draw=precision_of(0.99), low=0.92, high=0.99),
     Case(name="median, lognormal", draw=quantile_of(0.5, "lognormal")),
     Case(name="p95, lognormal", draw=quantile_of(0.95, "lognormal")),
     Case(name="median, exponential", draw=quantile_of(0.5, "exponential")),

@@ -179,6 +179,21 @@ def test_a_precision_of_1_is_not_certain() -> None:
         ratio_interval([2.0], [1.0], is_rate=True)
 
 
+def test_a_precision_of_one_place_each_is_a_rate() -> None:
+    values = [True, False, True, True, False] * 4
+    whole = ratio_interval(values, [1] * 20, is_rate=True)
+    rate = rate_interval(values)
+    assert (whole.low, whole.high) == pytest.approx((rate.low, rate.high))
+    part = ratio_interval([*values, 0, 0], [*[1] * 20, 0, 0], is_rate=True)
+    assert (part.count, part.low) == (20, pytest.approx(rate.low))
+    alike = ratio_interval([1, 2], [2, 4], is_rate=True)  # half of each: no spread is seen
+    assert alike.method == "mid-p" and alike.low is not None and alike.low < 0.1
+    rare = ratio_interval([1, 0, 0, 0], [3, 5, 4, 2], is_rate=True)
+    assert rare.method == "mid-p" and rare.low is not None and rare.low > 0.0
+    often = ratio_interval([4, 6, 5] * 20, [8, 9, 9] * 20, is_rate=True)
+    assert often.method == "bca"
+
+
 def test_a_quantile_lies_between_ranks_and_is_open_where_there_are_too_few() -> None:
     values = [float(value) for value in range(1, 101)]
     random.Random(1).shuffle(values)
