@@ -1,84 +1,31 @@
-"""Calls of tools as users ask for them: defaults, who answers, in which of the ways that there are.
+"""Calls of tools as users ask for them: the two functions, and their defaults.
 
-    tools of the API    where the model takes tools as such and holds arguments to their schema
-    an answer           that lists the calls: held to that form, or asked for in words
-
-Neighbours: `tools` defines and reads, `engine` asks. Nothing is executed.
+Neighbours: `_tool_question` says how a model is asked, the engine's drivers ask it.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import hashlib
-import json
-import time
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias, cast
+from collections.abc import Sequence
 
+from extractkit.api._tool_question import Choice, Tools, asked_of
 from extractkit.checks import Check
-from extractkit.engine import Flow, Question, Step, adrive, drive, extract_flow
-from extractkit.engine.calling import Calling, Offered, Read
-from extractkit.engine.watching import Watch
-from extractkit.errors import ProviderError, SchemaError, UsageError
-from extractkit.grounding import require_options
-from extractkit.messages import (
-    Capabilities,
-    ModelResponse,
-    Provider,
-    Sampling,
-    ToolOffer,
-    require_number,
-)
-from extractkit.paths import JsonValue
+from extractkit.engine import adrive, drive
+from extractkit.messages import Provider, Sampling
 from extractkit.providers import shared
-from extractkit.results import (
-    Decoding,
-    ExtractionResult,
-    Grounding,
-    Plan,
-    Retry,
-    Strategy,
-    Validity,
-)
-from extractkit.schema import CompiledSchema, compile_schema
-from extractkit.strategies import PLAIN_DIALECT
-from extractkit.tools import (
-    Tool,
-    ToolApi,
-    ToolCall,
-    ToolCalls,
-    answer_of,
-    arguments_at,
-    compiled_tools,
-    definitions,
-    gathered,
-    listed,
-    name_on_wire,
-    no_other_arguments,
-    read_calls,
-    require_tools,
-    strict_names,
-)
+from extractkit.results import Decoding, Grounding, Retry, Strategy, Validity
+from extractkit.tools import ToolCalls
 
 __all__ = ["acall_tools", "call_tools"]
 
-_Choice: TypeAlias = Literal["auto", "required"] | Tool[..., Any]
-_Flow: TypeAlias = Generator[Step, ModelResponse | None, ToolCalls]
-_Tools: TypeAlias = Sequence[Tool[..., Any]]
-
-_FOR_ANSWERS: Final = ("two_step", "label_codes", "exact_choices", "verdict")
-"""What of Decoding only answers have, and calls as an API gives them have not."""
-
 
 def call_tools(
-    tools: _Tools,
+    tools: Tools,
     text: str,
     *,
     model: str | Provider | None = None,
     strategy: Strategy | str = "auto",
     instructions: str | None = None,
-    choice: _Choice = "auto",
+    choice: Choice = "auto",
     parallel: int = 8,
     checks: Sequence[Check] = (),
     require: Validity = Validity.CONSISTENT,
@@ -122,7 +69,7 @@ def call_tools(
         DeadlineExceededError: If the time ended before the first answer.
     """
     provider = shared(model)
-    asked = _asked(
+    asked = asked_of(
         tools,
         text,
         provider=provider,
@@ -142,13 +89,13 @@ def call_tools(
 
 
 async def acall_tools(
-    tools: _Tools,
+    tools: Tools,
     text: str,
     *,
     model: str | Provider | None = None,
     strategy: Strategy | str = "auto",
     instructions: str | None = None,
-    choice: _Choice = "auto",
+    choice: Choice = "auto",
     parallel: int = 8,
     checks: Sequence[Check] = (),
     require: Validity = Validity.CONSISTENT,
@@ -169,7 +116,7 @@ async def acall_tools(
         DeadlineExceededError: If the time ended before the first answer.
     """
     provider = shared(model)
-    asked = _asked(
+    asked = asked_of(
         tools,
         text,
         provider=provider,
@@ -186,251 +133,3 @@ async def acall_tools(
         timeout_s=timeout_s,
     )
     return await adrive(asked.flow(), provider)
-
-
-def _asked(
-    tools: _Tools,
-    text: str,
-    *,
-    provider: Provider,
-    choice: _Choice,
-    parallel: int,
-    checks: Sequence[Check],
-    **options: Any,
-) -> _Asked:
-    """Return what was asked, with the arguments looked at.
-
-    Raises:
-        UsageError: If one cannot be used as given.
-        SchemaError: If the arguments of a tool cannot be expressed.
-    """
-    require_tools(tools)
-    _require_names(tools)
-    _require_choice(choice, tools)
-    if not isinstance(cast("object", checks), Sequence):
-        raise UsageError(f"checks is a {type(checks).__name__}; expected a list")
-    require_number("call_tools", "parallel", parallel, low=1, high=128, whole=True)
-    wanted = tuple(tools) if isinstance(choice, str) else (choice,)
-    question: Question[Any] = Question(
-        target=answer_of(wanted, least=0 if choice == "auto" else 1, most=parallel),
-        text=text,
-        task="call",
-        checks=(*no_other_arguments(tools), *checks),
-        **options,
-    )
-    require_options(question.grounding)
-    return _Asked(
-        tools=tuple(tools), choice=choice, most=parallel, provider=provider, question=question
-    )
-
-
-def _require_names(tools: _Tools) -> None:
-    if not tools:
-        raise UsageError("tools is empty: there is nothing to call")
-    seen: set[str] = set()
-    for tool in tools:
-        if tool.name in seen:
-            raise UsageError(
-                f"two tools are called {tool.name!r}; give one another name: tool(..., name=...)"
-            )
-        seen.add(tool.name)
-
-
-def _require_choice(choice: object, tools: _Tools) -> None:
-    if choice in ("auto", "required") or any(choice is tool for tool in tools):
-        return
-    raise UsageError(
-        f"choice={choice!r:.80}: expected 'auto', 'required' or one of the tools, the tool itself"
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
-    """What was asked, and of whom."""
-
-    tools: tuple[Tool[..., Any], ...]
-    choice: _Choice
-    most: int
-    provider: Provider
-    question: Question[Any]
-
-    def flow(self) -> _Flow:
-        """Yield the steps that are needed; return the calls."""
-        began, spent_s = time.monotonic(), 0.0
-        offered = self._offered(self.provider.capabilities)
-        if isinstance(offered, _Native):
-            try:
-                result = yield from self._calling(offered).flow()
-            except ProviderError as error:
-                if error.parameter != "tools" or self.question.strategy != "auto":
-                    raise
-                offered = f"the provider refused the tools ({error.message})"
-                spent_s = time.monotonic() - began
-            else:
-                return self._of_calls(result, offered)
-        result = yield from self._answer(offered, spent_s)
-        calls = self._read(listed(result), None, frozenset())
-        return gathered(calls, result)
-
-    def _calling(self, native: _Native) -> Calling:
-        provider = self.provider
-        return Calling(
-            Offered(
-                offer=native.offer,
-                plan=native.plan,
-                fingerprint=native.fingerprint,
-                read=lambda response: self._listing(response, native),
-            ),
-            question=self.question,
-            provider=provider.name,
-            model=provider.model,
-            capabilities=provider.capabilities,
-            clock=time.monotonic,
-            watch=Watch((), provider.name, time.monotonic),
-            price=None,
-        )
-
-    def _answer(self, why: str, spent_s: float) -> Flow[Any]:
-        """Ask for an answer that lists the calls."""
-        question, provider = self.question, self.provider
-        if spent_s and question.timeout_s is not None:
-            left_s = max(question.timeout_s - spent_s, 0.001)
-            question = dataclasses.replace(question, timeout_s=left_s)
-        result = yield from extract_flow(
-            question,
-            provider=provider.name,
-            model=provider.model,
-            capabilities=provider.capabilities,
-            clock=time.monotonic,
-        )
-        reason = f"the calls are asked for as an answer that lists them: {result.strategy_reason}"
-        return dataclasses.replace(result, strategy_reason=f"{why}; {reason}" if why else reason)
-
-    def _read(
-        self, response: ModelResponse, api: ToolApi | None, strict: frozenset[str]
-    ) -> tuple[ToolCall, ...]:
-        question = self.question
-        return read_calls(
-            response,
-            self.tools,
-            api=api,
-            strict=strict,
-            text=question.text if question.grounding.locate else None,
-            grounding=question.grounding,
-            require=question.require,
-            repair=question.decoding.repair,
-        )
-
-    def _listing(self, response: ModelResponse, native: _Native) -> Read:
-        """Return the document that lists the calls of a response, and what is said of them."""
-        calls = self._read(response, native.api, native.strict)
-        document: JsonValue = {
-            "calls": [{"name": call.name, "arguments": call.document} for call in calls]
-        }
-        said = [
-            dataclasses.replace(finding, path=f"{arguments_at(place)}{finding.path}")
-            for place, call in enumerate(calls)
-            for finding in call.findings
-        ]
-        return document, tuple(said)
-
-    def _of_calls(self, result: ExtractionResult[Any], native: _Native) -> ToolCalls:
-        response = cast("ModelResponse", result.raw)  # only what was put together has none
-        calls = self._read(response, native.api, native.strict)
-        return gathered(calls, result, text=response.text)
-
-    def _offered(self, capabilities: Capabilities) -> _Native | str:
-        """Return the tools as the provider's API takes them, or why they are not put so."""
-        api, question = capabilities.tools, self.question
-        if api is None or question.strategy not in ("auto", Strategy.NATIVE):
-            return ""
-        named = [name for name in _FOR_ANSWERS if getattr(question.decoding, name)]
-        if named:
-            return f"Decoding({named[0]}=True) is for answers that are written as text"
-        if self.choice != "auto" and not capabilities.forced_tools:
-            return f"this model cannot be made to call a tool [{capabilities.source}]"
-        try:
-            strict: frozenset[str] = frozenset()
-            if capabilities.strict_tools:
-                strict = strict_names(self.tools, api)
-            plain = [tool.name for tool in self.tools if tool.name not in strict]
-            if plain and self._is_answer_enforced(capabilities):
-                return f"the API cannot hold {_named(plain)} to a schema as tools"
-            return self._native(api, strict, plain, capabilities)
-        except UsageError as error:  # names that are the same for the API
-            return error.message
-
-    def _is_answer_enforced(self, capabilities: Capabilities) -> bool:
-        """Whether the provider holds an answer that lists the calls to its form."""
-        if self.question.strategy == Strategy.NATIVE:
-            return True  # else there is no such way, which is said then
-        if capabilities.enforcement != "native" or capabilities.dialect is None:
-            return False
-        try:
-            compile_schema(self.question.target, capabilities.dialect)
-        except SchemaError:
-            return False
-        return True
-
-    def _native(
-        self,
-        api: ToolApi,
-        strict: frozenset[str],
-        plain: Sequence[str],
-        capabilities: Capabilities,
-    ) -> _Native:
-        defined = definitions(self.tools, api, strict=strict)
-        compiled = compiled_tools(self.tools, api, strict=strict)
-        held = [
-            each for each, tool in zip(compiled, self.tools, strict=True) if tool.name in strict
-        ]
-        only = "" if isinstance(self.choice, str) else name_on_wire(self.choice.name, api)
-        reason = "the tools are the provider's own, which holds arguments to their schema"
-        if plain:
-            reason = (
-                "the tools are the provider's own, which does not hold arguments of "
-                f"{_named(plain)} to a schema: they are checked, and asked for again"
-            )
-        return _Native(
-            api=api,
-            strict=strict,
-            offer=ToolOffer(
-                definitions=tuple(defined),
-                required=self.choice != "auto",
-                only=only,
-                parallel=self.most > 1,
-            ),
-            plan=Plan(
-                strategy=Strategy.PROMPT if plain else Strategy.NATIVE,
-                reason=f"{reason}{_left_over(self.tools, compiled)} [{capabilities.source}]",
-                dialect=held[0].dialect if held else PLAIN_DIALECT,
-            ),
-            fingerprint=hashlib.sha256(json.dumps(defined).encode()).hexdigest()[:32],
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Native:
-    """Tools as an API takes them; `strict` are the names of those that it holds to a schema."""
-
-    api: ToolApi
-    strict: frozenset[str]
-    offer: ToolOffer
-    plan: Plan
-    fingerprint: str
-
-
-def _named(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(map(repr, names[:3])) + more
-
-
-def _left_over(tools: _Tools, compiled: Sequence[CompiledSchema]) -> str:
-    """Return what of the schemas is not enforced, as the end of a reason."""
-    left = [
-        f"{lost.keyword} at {tool.name}{lost.pointer}"
-        for tool, each in zip(tools, compiled, strict=True)
-        for lost in each.unenforced
-    ]
-    more = f" and {len(left) - 8} more" if len(left) > 8 else ""
-    return f"; checked afterwards only: {', '.join(left[:8])}{more}" if left else ""

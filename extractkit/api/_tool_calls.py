@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Final, TypeAlias, cast
 
 from pydantic import BaseModel
@@ -39,7 +40,7 @@ def parse_tool_calls(
     tools: Sequence[Tool[..., Any]],
     *,
     api: ToolApi | None = None,
-    strict: bool = True,
+    strict: bool | AbstractSet[str] = True,
     text: str | None = None,
     require: Validity = Validity.CONSISTENT,
     repair: bool = True,
@@ -51,7 +52,7 @@ def parse_tool_calls(
             `anthropic`, a call of the Model Context Protocol, or a dict of the same form.
         tools: The tools whose definitions were sent, all of them.
         api: Whose form the definitions had; None: that of the response.
-        strict: Whether the definitions were strict.
+        strict: Whether the definitions were strict, or the names of those tools whose were.
         text: The text that the model was given: values are looked for in it. None looks for none.
         require: The level that a call must reach to be carried out.
         repair: Take arguments out of a wrapper, or decode what was encoded twice, with a finding.
