@@ -159,7 +159,7 @@ class Exchange:
             DeadlineExceededError: If the time has ended.
         """
         self._bytes += len(chunk)
-        if max(self._bytes, self._characters) > MOST_BYTES:
+        if self._bytes > MOST_BYTES or self._characters > MOST_BYTES:
             raise MalformedResponseError(
                 f"the answer is longer than {MOST_BYTES} bytes, and was not read to its end"
             )
@@ -304,7 +304,8 @@ class Exchange:
         return False
 
     def _count(self, deltas: list[Delta]) -> list[Delta]:
-        self._characters += sum([len(delta.text) for delta in deltas])
+        for delta in deltas:
+            self._characters += len(delta.text)
         return deltas
 
     def _named(self, response: ModelResponse) -> ModelResponse:

@@ -629,7 +629,7 @@ def test_arguments_of_a_call_are_not_read_anew_with_each_piece(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     read: list[str] = []
-    monkeypatch.setattr(_chat_calls, "from_json", lambda text: read.append(text) or {})
+    monkeypatch.setattr(_chat_calls, "from_json", read.append)
     text = json.dumps({"items": [{"a": {"b": 1}}] * 200}, separators=(",", ":"))
     decoder = openai_chat.WIRE.decoder()
     for at in range(0, len(text), 4):
