@@ -51,7 +51,7 @@ def test_a_compatible_server_takes_the_tools_that_the_caller_says() -> None:
     url = "http://localhost:1/v1"
     strict = Compatible("m", base_url=url, tools="strict")
     assert _known(strict.capabilities)[:2] == ("compatible", True)
-    assert _known(pickle.loads(pickle.dumps(strict)).capabilities)[:2] == ("compatible", True)  # noqa: S301
+    assert _known(pickle.loads(pickle.dumps(strict)).capabilities)[:2] == ("compatible", True)
     plain = Compatible("m", base_url=url, tools="plain")
     assert _known(plain.capabilities)[:2] == ("compatible", False)
     wrong: Any = "maybe"
