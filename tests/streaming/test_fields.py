@@ -18,18 +18,20 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
     RootModel,
+    Tag,
     ValidationInfo,
     computed_field,
     field_validator,
     model_validator,
 )
-from typing_extensions import TypedDict
+from typing_extensions import TypeAliasType, TypedDict
 
-from extractkit import UNKNOWN, Decoding, FieldState, Unknown, Validity, stream
+from extractkit import UNKNOWN, Decoding, FieldState, Unknown, Validity, extract, stream
 from extractkit.errors import UsageError
-from extractkit.messages import Capabilities
+from extractkit.messages import Capabilities, ModelResponse, StopReason
 from extractkit.results import PartialResult
 from extractkit.testing import FakeProvider
 
@@ -294,6 +296,39 @@ def test_a_tag_that_may_be_null_tells_nothing() -> None:
     assert last_before_end(Left, '{"kind": null, "size": 1, ').fields.size.value == 1
 
 
+def _shape_of(value: Any) -> str:
+    return "round" if "radius" in value else "square"
+
+
+def test_alternatives_told_apart_by_a_function_are_known_when_they_agree() -> None:
+    class Round(BaseModel):
+        colour: Colour
+        radius: int
+
+    class Square(BaseModel):
+        colour: Colour
+        side: int
+
+    target = Annotated[
+        Annotated[Round, Tag("round")] | Annotated[Square, Tag("square")],
+        Discriminator(_shape_of),
+    ]
+    now = last_before_end(target, '{"colour": "red", "side": 3, ')
+    assert (now.at("/colour").value, now.at("/side").value) == (Colour.RED, 3)
+
+
+def test_types_without_parts_of_their_own_give_json_and_the_whole_is_typed() -> None:
+    now = last_before_end(list[Pair], '[{"left": 1, "right": "2024-05-06"}, ')
+    assert now.at("/0/right").value == "2024-05-06"
+    assert now.at("/0").value == Pair(1, DAY)
+
+
+def test_a_number_beyond_floats_is_no_value() -> None:
+    field = last_before_end(list[float], f"[1{'0' * 400}, ").at("/0")
+    assert (field.state, field.value) == (PRESENT, None)
+    assert [each.code for each in field.findings] == ["not_finite"]
+
+
 def test_a_list_that_is_final_is_typed_as_a_whole() -> None:
     now = partials(Invoice, '{"number": "A1", "lines": [{"name": "x", "price": 2}], "total": ')[-1]
     assert now.fields.lines.value == [Line(name="x", price=Decimal(2))]
@@ -444,6 +479,28 @@ def test_a_default_stands_in_for_a_field_before_it() -> None:
     assert now.fields.price.value == "3 CHF"
 
 
+def _after(day: dt.date, info: ValidationInfo) -> dt.date:
+    if day < info.data["start"]:
+        raise ValueError("it is before the start")
+    return day
+
+
+Later = TypeAliasType("Later", Annotated[dt.date, AfterValidator(_after)])
+
+
+def test_a_validator_of_a_named_type_sees_the_fields_before_it_too() -> None:
+    class Trip(BaseModel):
+        start: dt.date
+        end: Later
+        back: Later
+        rest: str
+
+    text = '{"start": "2024-05-06", "end": "2024-05-07", "back": "2024-05-01", '
+    now = last_before_end(Trip, text)
+    assert now.fields.end.value == dt.date(2024, 5, 7)
+    assert "it is before the start" in now.fields.back.findings[0].message
+
+
 def test_validators_of_a_model_run_when_the_model_is_final() -> None:
     text = '{"start": "2024-05-06", "end": "2024-05-07", "rest": "x"}'
     now = last_before_end(list[Checked], f"[{text}, ")
@@ -519,3 +576,23 @@ def test_codes_appear_as_what_they_stand_for() -> None:
     )
     seen = list(stream(Stock, "a text", model=model, decoding=Decoding(label_codes=True)))
     assert {now.fields.colour.so_far for now in seen} == {None, "light blue"}
+
+
+# --- without a stream ---------------------------------------------------------------------------
+
+
+def test_what_could_be_read_of_a_cut_answer_is_looked_at_alike() -> None:
+    cut = ModelResponse(text=TEXT, stop=StopReason.LENGTH)
+    partial = extract(Invoice, "a text", model=FakeProvider([cut])).partial
+    assert partial is not None
+    price = partial.fields.lines[0].price
+    assert (price.state, price.value, price.so_far) == (PRESENT, "2.50", "2.50")
+    assert (price.is_default, price.findings, price.confidence, price.evidence) == (
+        False,
+        (),
+        None,
+        None,
+    )
+    assert [line.name.value for line in partial.fields.lines] == ["x", "y"]
+    assert (partial.fields.total.state, partial.fields.total.so_far) == (MISSING, None)
+    assert partial.at("/lines/1/price").value is None
