@@ -15,7 +15,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from extractkit.errors import MissingDependencyError
-from extractkit.messages import ModelRequest, ModelResponse, StopReason, Usage
+from extractkit.messages import (
+    Message,
+    ModelRequest,
+    ModelResponse,
+    RawToolCall,
+    StopReason,
+    Usage,
+)
 from extractkit.observe import (
     AttemptFailed,
     ChecksFinished,
@@ -308,10 +315,21 @@ def _finish_reason(stop: StopReason) -> str:
 
 def _input_messages(request: ModelRequest) -> Iterator[Mapping[str, Any]]:
     for message in request.messages:
-        yield {
-            "role": message.role,
-            "parts": [{"type": "text", "content": message.content}],
-        }
+        yield {"role": message.role, "parts": _parts_of(message)}
+
+
+def _parts_of(message: Message) -> list[Mapping[str, Any]]:
+    if message.role == "tool":
+        outcome = {"id": message.call_id, "response": message.content}
+        return [{"type": "tool_call_response", **outcome}]
+    calls = list(map(_call_part, message.calls))
+    if calls and not message.content:
+        return calls
+    return [{"type": "text", "content": message.content}, *calls]
+
+
+def _call_part(call: RawToolCall) -> Mapping[str, Any]:
+    return {"type": "tool_call", "id": call.id, "name": call.name, "arguments": call.arguments}
 
 
 def _output_message(response: ModelResponse) -> Mapping[str, Any]:
@@ -320,10 +338,7 @@ def _output_message(response: ModelResponse) -> Mapping[str, Any]:
         parts.append({"type": "text", "content": response.text})
     if response.refusal is not None:
         parts.append({"type": "refusal", "content": response.refusal})
-    parts.extend(
-        {"type": "tool_call", "id": call.id, "name": call.name, "arguments": call.arguments}
-        for call in response.tool_calls
-    )
+    parts.extend(map(_call_part, response.tool_calls))
     return {
         "role": "assistant",
         "parts": parts,

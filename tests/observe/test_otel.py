@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from extractkit.errors import MissingDependencyError
-from extractkit.messages import Message, ModelRequest, StopReason, Usage
+from extractkit.messages import Message, ModelRequest, RawToolCall, StopReason, Usage
 from extractkit.observe import Event, emit, failures
 from extractkit.observe.otel import _Spans, otel_events
 from extractkit.results import Status
@@ -287,6 +287,25 @@ def test_content_is_written_in_the_shape_of_the_conventions(recorder: Recorder) 
         }
     ]
     assert extract.status.description == f"bad input: {making.DOCUMENT}"
+
+
+def test_turns_with_calls_and_what_came_of_them_have_parts_of_their_own(recorder: Recorder) -> None:
+    asked, answered, _, gone = making.with_texts()
+    call = RawToolCall(id="c1", name="now", arguments="{}")
+    turns = (
+        Message(role="assistant", content="", calls=(call,)),
+        Message(role="assistant", content="Again.", calls=(call,)),
+        Message(role="tool", content="noon", call_id="c1"),
+    )
+    asked = dataclasses.replace(asked, request=ModelRequest(messages=turns))
+    recorder.of(making.started(), asked, answered, gone, content=True)
+    chat = _attributes(recorder.one("chat gpt-test"))
+    told = {"type": "tool_call", "id": "c1", "name": "now", "arguments": "{}"}
+    assert [turn["parts"] for turn in json.loads(str(chat["gen_ai.input.messages"]))] == [
+        [told],
+        [{"type": "text", "content": "Again."}, told],
+        [{"type": "tool_call_response", "id": "c1", "response": "noon"}],
+    ]
 
 
 def test_an_answer_without_text_has_no_part_for_it(recorder: Recorder) -> None:
