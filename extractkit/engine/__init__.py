@@ -8,29 +8,19 @@ Neighbours: `api` starts it, a Provider answers its calls.
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence
-from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
-from typing import Generic, TypeAlias, TypeVar
+from collections.abc import Callable, Generator, Sequence
+from typing import TypeAlias, TypeVar
 
 from extractkit.engine.conclusion import Price
+from extractkit.engine.driving import Ended, adrive, adrive_live, drive, drive_live
 from extractkit.engine.flights import in_one_flight
-from extractkit.engine.limit import Limit
 from extractkit.engine.live import Live, require_one_answer
 from extractkit.engine.question import Question
 from extractkit.engine.run import Run
-from extractkit.engine.steps import Call, Changes, Hearer, Step, Tell, Together, Wait
+from extractkit.engine.steps import Call, Changes, Step, Tell, Together, Wait
 from extractkit.engine.verification import Asked, Enforcement, Mode, verification_flow
 from extractkit.engine.watching import Watch
-from extractkit.errors import (
-    DeadlineExceededError,
-    ExtractkitError,
-    MalformedResponseError,
-    ProviderError,
-)
-from extractkit.messages import Capabilities, Delta, ModelResponse, Provider
+from extractkit.messages import Capabilities, ModelResponse
 from extractkit.observe import Observer
 from extractkit.results import ExtractionResult
 
@@ -60,8 +50,6 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-R = TypeVar("R")
-R_co = TypeVar("R_co", covariant=True)
 
 Flow: TypeAlias = Generator[Step, ModelResponse | None, ExtractionResult[T]]
 
