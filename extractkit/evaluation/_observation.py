@@ -121,7 +121,7 @@ class Observation:
                 for pointer, item in result.confidence.items()
             },
             least_confidence=least_confidence(result),
-            answer=result.attempts[-1].text if result.raw is None else result.raw.text,
+            answer=_answer(result),
             refusal=result.refusal,
             stop_reason=result.stop_reason.value,
             strategy=result.strategy.value,
@@ -170,6 +170,13 @@ class Observation:
         given = {name: value for name, value in record.items() if name in known}
         given["findings"] = tuple(given.get("findings", ()))
         return cls(**given)
+
+
+def _answer(result: ExtractionResult[Any]) -> str:
+    """Return the text that was given out; "" where no model was asked."""
+    if result.raw is not None:
+        return result.raw.text
+    return result.attempts[-1].text if result.attempts else ""
 
 
 def _provenance(result: ExtractionResult[Any]) -> JsonObject:

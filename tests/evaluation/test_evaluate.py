@@ -307,3 +307,12 @@ def test_options_that_are_none_or_cannot_be_told_again_are_refused() -> None:
 
 def _no_finding(context: Any) -> list[Any]:
     return []
+
+
+def test_the_room_loads_no_array_and_no_engine_before_there_is_work() -> None:
+    script = "import sys, extractkit.evaluation; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert loaded & {"numpy", "pyarrow", "sklearn", "jsonschema", "openai", "llguidance"} == set()

@@ -106,6 +106,15 @@ def test_retries_and_costs_are_counted() -> None:
     assert measure(seen).cost_usd == 1.0
 
 
+def test_a_result_of_several_answers_or_of_none_has_its_text() -> None:
+    provider = FakeProvider([json.dumps(LABEL)])
+    result = Extractor(Invoice, model=provider).extract(TEXT)
+    assert Observation.of(replace(result, raw=None)).answer == json.dumps(LABEL)
+    unasked = Observation.of(replace(result, raw=None, attempts=()), seconds=0.5)
+    assert (unasked.answer, unasked.attempts, unasked.seconds) == ("", 0, 0.5)
+    assert measure(unasked).retries == 0
+
+
 def test_without_a_label_nothing_is_judged() -> None:
     found = measured(observed(json.dumps(LABEL)), ruler=RULER, id="a")
     assert (found.exact, found.fields, found.judged) == (None, {}, ())
