@@ -78,10 +78,10 @@ def _encoded(fields: dict[str, Any]) -> bytes:
 
 def fault_of(line: bytes) -> str:
     """Return what is wrong with a line and its end; empty where nothing is."""
-    body = line[_BODY:-1]
-    if line != b'{"crc":"%08x",%b\n' % (zlib.crc32(body), body):
+    checksum = zlib.crc32(memoryview(line)[_BODY:-1])
+    if line[:_BODY] != b'{"crc":"%08x",' % checksum or not line.endswith(b"\n"):
         return "its checksum is another"
-    return "" if body.startswith(b'"key":"') else "it is no row"
+    return "" if line.startswith(b'"key":"', _BODY) else "it is no row"
 
 
 def digest_of(line: bytes) -> bytes:
