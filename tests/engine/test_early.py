@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+import pytest
 from pydantic import BaseModel
 
 from extractkit import Decoding, ExtractionResult, Grounding, stream
@@ -129,3 +130,26 @@ def test_what_was_not_heard_is_taken_from_the_whole_answer() -> None:
     response = answer_of(TOKENS)
     early.over(response.text[len('{"kind": "') :], response)
     assert early.confidence("/parts/0/count") is not None
+
+
+def test_an_answer_that_is_asked_for_again_is_weighed_by_its_own_tokens() -> None:
+    seen = Seen()
+    prose = answer_of([likely("I think"), likely(' it is "order".')])
+    model = FakeProvider([prose, answer_of(TOKENS)], capabilities=ABLE)
+    with stream(Order, TEXT, model=model, strategy="prompt") as answer:
+        for partial in answer:
+            seen.look(partial)
+        assert len(model.requests) == 2
+        assert seen.confidence == answer.result.confidence
+
+
+def test_what_is_read_as_another_document_in_the_end_is_left_to_the_result() -> None:
+    tokens = [
+        *TOKENS[:5], likely('", "parts": "['), likely('{\\"name\\": \\"'), likely("bolts", 0.5),
+        likely('\\", \\"count\\": '), likely("3", 0.8), likely("}"), likely(']"}'),
+    ]  # fmt: skip
+    seen, result = _streamed(tokens, strategy="prompt")
+    assert result.unwrap().parts == [Part(name="bolts", count=3)]
+    assert set(seen.confidence) == {"/kind", "/city"}
+    assert seen.confidence.items() <= {**result.confidence}.items()
+    assert result.confidence["/parts/0/name"].probability == pytest.approx(0.5)
