@@ -272,11 +272,9 @@ def _keys(name: str, field: _Core, config: _Core | None) -> list[str]:
     alias: Any = field.get("validation_alias")
     if alias is None:
         return [name]
-    paths = (
-        [[alias]] if isinstance(alias, str) else alias if isinstance(alias[0], list) else [alias]
-    )
-    keys = [path[0] for path in paths if len(path) == 1]
-    by_name = (config or _NONE).get("validate_by_name") or (config or _NONE).get("populate_by_name")
+    options = config or _NONE
+    keys = [path[0] for path in _paths(alias) if len(path) == 1]
+    by_name = options.get("validate_by_name") or options.get("populate_by_name")
     return [*keys, name] if by_name or not keys else keys
 
 
