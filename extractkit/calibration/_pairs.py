@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
 from extractkit.errors import UsageError
 from extractkit.results import Confidence
@@ -56,7 +56,7 @@ def listed(name: str, values: object) -> tuple[Any, ...]:
     """
     if isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping):
         with suppress(TypeError):  # an array of no dimension
-            return tuple(cast("Iterable[Any]", values))
+            return tuple(values)
     raise UsageError(f"{name}={values!r:.60}: expected a list")
 
 

@@ -14,6 +14,7 @@ import math
 import sys
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from math import exp
 from typing import Final, NamedTuple
 
 from extractkit.confidence._alignment import ROUNDING, SENTINEL, Alignment, logprob_fault
@@ -36,6 +37,10 @@ BACK: Final = 3
 """So many tokens before a value are looked at for what could have reached into it."""
 _LITTLE: Final = 0.01
 """So little mass that could be either way widens the bounds and hides nothing."""
+_SIGNS: Final = b' \t\n\r":,[]{}'
+"""Tokens of these alone, before a value, have nothing of their own to say."""
+_CERTAIN: Final = 1.0 - 1e-9
+"""So probable a token hides nothing."""
 _LEAST: Final = sys.float_info.min
 """What is possible is above 0, also where a double cannot say it."""
 
@@ -107,7 +112,7 @@ class _Way:
 
     Attributes:
         weight: Joint probability of the tokens so far that decided something.
-        sure: The same with all others that wrote the value.
+        sure: The same with all others that wrote the value, and those right before it.
         joint: Its logarithm, with the tail.
         masses: What visible tokens off the way have, by the options that they leave: each times
             the weight before it.
@@ -116,12 +121,13 @@ class _Way:
         at_most: What was not visible up to where an option was lost.
         unseen: What tokens have that are not visible, each times what is `sure` before it.
         removed: Largest removed mass; below 0 where none is known.
+        reached: What is `sure` before the first token that decides.
         asked: Whether the model decided anything, and not the constraint alone.
     """
 
     __slots__ = (
-        "_end", "_inner", "_matcher", "_start", "asked", "at_most", "chosen", "joint", "known",
-        "masses", "removed", "run", "sure", "unseen", "weight",
+        "_end", "_inner", "_least", "_matcher", "_start", "asked", "at_most", "chosen", "joint",
+        "known", "masses", "reached", "removed", "run", "sure", "unseen", "weight",
     )  # fmt: skip
 
     def __init__(
@@ -137,12 +143,17 @@ class _Way:
         self.known: dict[Options, float] = {}
         self.at_most: dict[Options, float] = {}
         self.unseen, self.removed = 0.0, -1.0
+        self.reached = 1.0
+        self._least = 0
         self.asked = False
 
     def go(self, alive: Options) -> str:
         """Walk, with `alive` being all options; return why there is no number, or nothing."""
         matcher, chosen = self._matcher, self.chosen
-        for index, at, token in self._tokens():
+        first = self._first()
+        if first > self._least and (fault := self._look_back(first)):
+            return fault
+        for index, at, token in self._tokens(first):
             matcher.stand_at(at)
             left = matcher.left(token.token, alive)
             if not left & chosen:
@@ -155,10 +166,10 @@ class _Way:
                 return self._take_tail(index + 1) if self.asked else FORCED
         return NOT_TOLD_APART
 
-    def _tokens(self) -> Iterator[tuple[int, int, TokenLogprob]]:
+    def _tokens(self, first: int) -> Iterator[tuple[int, int, TokenLogprob]]:
         """Yield (position, first byte, token) up to the one that begins where the value ends."""
         run = self.run
-        for index in range(self._first(), len(run.tokens)):
+        for index in range(first, len(run.tokens)):
             if run.starts[index] > self._end:
                 return
             yield index, run.starts[index], run.tokens[index]
@@ -173,15 +184,62 @@ class _Way:
         """
         run, start = self.run, self._start
         first = here = bisect_right(run.ends, start)
-        for index in range(here - 1, max(-1, here - 1 - BACK), -1):
+        self._least = least = here - BACK if here > BACK else 0
+        for index in range(here - 1, least - 1, -1):
             before = run.data[run.starts[index] : start].rstrip()
-            size = len(before)
             for other in run.tokens[index].alternatives:
                 piece = other.token
-                if len(piece) > size and piece.startswith(before):
+                if piece > before and piece.startswith(before):  # it is longer
                     first = index
                     break
         return first
+
+    def _look_back(self, first: int) -> str:
+        """Count what is not visible at the tokens before `first`; return why that cannot be told.
+
+        Of white space and signs alone: what was written as " " and "1" could have been " null".
+        """
+        run = self.run
+        tokens, begin = run.tokens, first
+        while begin > self._least and not tokens[begin - 1].token.strip(_SIGNS):
+            begin -= 1
+        for token in tokens[begin:first]:
+            if token.forced:
+                continue
+            value = run.logprob(token)
+            if not SENTINEL < value <= ROUNDING:
+                return logprob_fault(value)
+            own = exp(value) if value < 0.0 else 1.0
+            if own < _CERTAIN:
+                seen = self._seen(token)
+                if own + seen > _MOST:
+                    return _too_much(own + seen)
+                self._pass(own, self._rest(token, own, seen))
+        return ""
+
+    def _seen(self, token: TokenLogprob) -> float:
+        """Return what the visible tokens beside one have together."""
+        own, raw = token.token, self.run.is_raw
+        beside = [other for other in token.alternatives if other.token != own]
+        known = [other.raw_logprob if raw else other.logprob for other in beside]
+        return sum(
+            [exp(value) for value in known if value is not None and SENTINEL < value <= ROUNDING]
+        )
+
+    def _rest(self, token: TokenLogprob, own: float, seen: float) -> float:
+        """Return what is left for tokens that are not visible."""
+        rest = 1.0 - own - seen
+        if self.run.is_masked and token.removed_mass is not None:
+            rest -= token.removed_mass
+        return rest
+
+    def _pass(self, own: float, rest: float) -> None:
+        """Count a token before the first that decides: its probability, and what is not visible.
+
+        The visible ones beside it say nothing of the value: they are other ways to get there.
+        """
+        self.unseen += self.sure * max(0.0, rest)
+        self.sure = self.reached = self.sure * own
 
     def _take(self, token: TokenLogprob, at: int, alive: Options, left: Options) -> str:
         """Count what a token and the ones beside it say; return why that cannot be told."""
@@ -198,31 +256,33 @@ class _Way:
             logprob = other.raw_logprob if raw else other.logprob
             if logprob is None or not SENTINEL < logprob <= ROUNDING:
                 continue  # of this one no number is known: its mass is among what is not seen
-            mass = math.exp(logprob)
+            mass = exp(logprob)
             seen += mass
             there = left_by(other.token, alive)
             if there:
                 beside.append((there, mass))
                 decides = decides or there != alive
-        if not decides and (at >= self._inner[1] or at + len(own_piece) <= self._inner[0]):
+        if not decides and at >= self._inner[1]:
+            return ""
+        own = exp(min(0.0, value))
+        if own + seen > _MOST:
+            return _too_much(own + seen)
+        rest = self._rest(token, own, seen)
+        if not (decides or self.asked) and at + len(own_piece) <= self._inner[0]:
+            self._pass(own, rest)
             return ""
         self.joint += value
-        removed = token.removed_mass
-        if removed is not None and removed > self.removed:
-            self.removed = removed
-        own = math.exp(min(0.0, value))
-        if own + seen > _MOST:
-            return (
-                f"invalid: the visible probabilities at one token add up to {own + seen:.4g}, "
-                "expected at most 1"
-            )
-        rest = 1.0 - (removed or 0.0 if self.run.is_masked else 0.0) - own - seen
+        self._note_removed(token)
         self._count(own, beside, max(0.0, rest))
         if decides:
             self._branch(own, alive, left, beside)
         else:  # what is legal is shared by all options, and what is not is taken from all
             self.weight *= min(1.0, own + rest + math.fsum([mass for _, mass in beside]))
         return ""
+
+    def _note_removed(self, token: TokenLogprob) -> None:
+        if token.removed_mass is not None and token.removed_mass > self.removed:
+            self.removed = token.removed_mass
 
     def _count(self, own: float, beside: Sequence[tuple[Options, float]], rest: float) -> None:
         """Count for the bounds what stood at a token; `own` is its probability."""
@@ -262,9 +322,14 @@ class _Way:
             if fault:
                 return fault
             self.joint += min(0.0, value)
-            if token.removed_mass is not None and token.removed_mass > self.removed:
-                self.removed = token.removed_mass
+            self._note_removed(token)
         return ""
+
+
+def _too_much(total: float) -> str:
+    return (
+        f"invalid: the visible probabilities at one token add up to {total:.4g}, expected at most 1"
+    )
 
 
 def _weigh(way: _Way, options: Sequence[Option]) -> Choice:
@@ -278,10 +343,10 @@ def _weigh(way: _Way, options: Sequence[Option]) -> Choice:
     if not hidden:
         scale = 1.0 / (own + other)
         probability = own * scale
-        if unclear <= _ROUNDED:
+        if unclear <= _ROUNDED * whole:
             low = high = probability
     elif way.run.is_masked:
-        scale = 1.0 / (own + other + either + way.unseen)
+        scale = 1.0 / (own + other + either + way.unseen / (way.reached or _LEAST))
         probability = own * scale
     else:
         scale, probability = 1.0, way.weight or _LEAST

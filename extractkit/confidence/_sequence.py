@@ -60,7 +60,8 @@ def sequence_probability(run: Alignment, start: int, end: int) -> Sequence:
     """
     if run.holes and (reason := missing_bytes(run, start, max(end, start + 1))):
         return Sequence(reason=reason)
-    lowest, total, removed, told = 0.0, 0.0, -1.0, 0
+    values: list[float] = []
+    removed, told = -1.0, 0
     places = run.over(start, max(end, start + 1))
     for token in run.tokens[places.start : places.stop]:
         value = token.logprob
@@ -68,8 +69,7 @@ def sequence_probability(run: Alignment, start: int, end: int) -> Sequence:
             return Sequence(tokens=len(places), reason=logprob_fault(value))
         if not token.forced:
             told += 1
-        total += value
-        lowest = min(lowest, value)
+        values.append(value)
         if token.removed_mass is not None and token.removed_mass > removed:
             removed = token.removed_mass
     if not told:
@@ -78,8 +78,8 @@ def sequence_probability(run: Alignment, start: int, end: int) -> Sequence:
             why = FORCED
         return Sequence(tokens=len(places), reason=why)
     return Sequence(
-        probability_of(total),
-        probability_of(lowest),
+        probability_of(sum(values)),
+        probability_of(min(values)),
         len(places),
         run.starts[places[0]] < start or run.ends[places[-1]] > end,
         removed if removed >= 0 else None,

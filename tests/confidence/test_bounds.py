@@ -7,14 +7,16 @@ import math
 import random
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import takewhile
+from typing import Literal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractkit.confidence import Choice, Option, align, choice_probability
 from extractkit.messages import TokenAlternative, TokenLogprob
-from tests.confidence.making import Made, masked, scored, token
+from tests.confidence.making import Made, likely, masked, scored, token
 
 HEAD = b'{"a":'
 SETS: tuple[list[object], ...] = (
@@ -69,7 +71,7 @@ class ToyModel:
         What strays is known on the way that was `walked`; behind another token it counts for what
         that token begins.
         """
-        masses = [0.0] * len(self.values)
+        masses = [0.0] * len(self.texts)
         left = self.left(b"".join(path))
         if len(left) == 1:
             masses[left[0]] = 1.0
@@ -253,6 +255,135 @@ def test_a_beginning_that_strays_takes_from_the_values_behind_it() -> None:
     ]
     found = scored(dict_of(["invoice", "inquiry", "no"]), tokens).leaves["/value"]
     assert found.probability == found.low == found.high == pytest.approx(0.2 / 0.75)
+
+
+class SpacedModel(ToyModel):
+    """The same with a space before the value, or without."""
+
+    @cached_property
+    def texts(self) -> list[bytes]:
+        plain = [json.dumps(value, ensure_ascii=False).encode() + b"}" for value in self.values]
+        return [*plain, *(b" " + text for text in plain)]
+
+
+@st.composite
+def spaced_worlds(draw: st.DrawFn) -> tuple[SpacedModel, list[TokenLogprob], bytes]:
+    values = draw(st.permutations(draw(st.sampled_from(SETS))))
+    model = SpacedModel(list(values), draw(st.integers(0, 10**9)))
+    shown = draw(st.sampled_from([99, 3, 2, 1, 0]))
+    is_masked = draw(st.booleans())
+    rng = random.Random(model.seed)
+    path: tuple[bytes, ...] = ()
+    tokens: list[TokenLogprob] = []
+    while b"".join(path) not in model.texts:
+        masses = model.following(path)
+        piece = rng.choices([*masses], [*masses.values()])[0]
+        top = sorted(masses, key=lambda each: -masses[each])[:shown]
+        tokens.append(_recorded(piece, masses, top, is_masked=is_masked))
+        path += (piece,)
+    return model, tokens, b"".join(path)
+
+
+@settings(max_examples=300)
+@given(spaced_worlds())
+def test_bounds_hold_where_white_space_stands_before_a_value(
+    made: tuple[SpacedModel, list[TokenLogprob], bytes],
+) -> None:
+    """They hold for the choice behind one of the beginnings that all values have in common."""
+    model, tokens, text = made
+    count = len(model.values)
+    plain = [each[:-1] for each in model.texts[:count]]
+    chosen = model.texts.index(text) % count
+    start = len(HEAD) + text.startswith(b" ")
+    head = TokenLogprob(token=HEAD, logprob=0.0, forced=True)
+    run = align([head, *tokens], (HEAD + text).decode())
+    options = [Option(label=each.decode(), texts=(each,)) for each in plain]
+    choice = choice_probability(run, start, len(HEAD + text) - 1, options, chosen)
+    walked = tuple(part.token for part in tokens)
+    alike = model.texts[count:] if text.startswith(b" ") else model.texts[:count]
+    shared = len([*takewhile(lambda column: len({*column}) == 1, zip(*alike, strict=False))])
+    truths: list[float] = []
+    for size in range(len(walked)):
+        if sum(map(len, walked[:size])) <= shared:
+            masses = model.truth(walked[:size], walked)
+            mine = masses[chosen] + masses[chosen + count]
+            truths.append(mine / math.fsum(masses))
+    assert choice.probability is not None
+    assert choice.low is not None
+    assert choice.high is not None
+    assert choice.low <= choice.probability <= choice.high
+    assert any(choice.low - 1e-6 <= truth <= choice.high + 1e-6 for truth in truths)
+
+
+@pytest.mark.parametrize(
+    ("beside", "probability", "low", "high"),
+    [
+        ({}, 0.9, 0.18, 0.98),  # null may be among what is not visible
+        ({" null": 0.4}, 0.3, 0.18, 0.58),
+        ({" null": 0.8}, 0.18, 0.18, 0.18),
+        ({"\n": 0.8}, 0.9, 0.9, 0.9),  # another way to the same choice
+        ({"\n": 0.4}, 0.9, 0.3, 1 - 0.02 / 0.6),
+    ],
+)
+def test_what_is_not_visible_at_white_space_before_a_value_counts(
+    beside: dict[str, float], probability: float, low: float, high: float
+) -> None:
+    space = likely(" ", 0.2, **beside)
+    tokens = [token('{"value":', 0.0), space, likely("1", 0.9, **{"2": 0.1}), token("}", 0.0)]
+    found = scored(Literal[1, 2] | None, tokens).leaves[""]
+    bounds = (found.probability, found.low, found.high)
+    assert bounds == pytest.approx((probability, low, high))
+    if not beside:
+        assert found.reason == "no visible token decides for null (at most 0.8)"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "place"),
+    [
+        (['{"value":', (" ", 0.2), '"x"', "}"], "presence"),
+        (['{"value', ('":', 0.2), '"', "x", '"}'], "presence"),
+        (['{"value', ('":', 0.5), (" ", 0.4), '"', "x", '"}'], "presence"),
+        (['{"value":', (" ", 0.2), "null", "}"], "leaves"),
+    ],
+)
+def test_what_could_have_been_null_has_it_among_what_is_not_visible(
+    pieces: list[str | tuple[str, float]], place: str
+) -> None:
+    tokens = [likely(*piece) if isinstance(piece, tuple) else token(piece, 0.0) for piece in pieces]
+    found = getattr(scored(str | None, tokens), place)[""]
+    assert (found.probability, found.low, found.high) == pytest.approx((1.0, 0.2, 1.0))
+    assert "(at most 0.8)" in found.reason
+
+
+def test_what_is_not_visible_before_the_end_of_a_list_counts() -> None:
+    space = likely(" ", 0.2)
+    end = likely("]", 0.9, **{",": 0.1})
+    tokens = [token('{"value":[', 0.0), token("1", 0.0), space, end, token("}", 0.0)]
+    found = scored(list[int], tokens).lengths[""]
+    assert (found.probability, found.low, found.high) == pytest.approx((0.9, 0.18, 0.98))
+
+
+def test_tokens_between_a_choice_that_was_made_early_and_its_value_count() -> None:
+    tokens = [
+        token('{"value', 0.0),
+        likely('":', 0.6, **{'":"': 0.4}),
+        likely(" ", 0.2),
+        likely("null", 0.9, **{'"': 0.1}),
+        token("}", 0.0),
+    ]
+    found = scored(str | None, tokens).leaves[""]
+    assert found.probability == pytest.approx(0.54)
+    assert found.low == pytest.approx(0.6 * 0.2 * 0.9)
+    assert found.high == pytest.approx(1 - 0.4 - 0.6 * 0.2 * 0.1)
+
+
+def test_a_number_that_is_none_has_no_choice_behind_it() -> None:
+    for odd in (token(" ", -9999.0), likely(" ", 0.6, **{" null": 0.6})):
+        number = likely("1", 0.9, **{"2": 0.1})
+        tokens = [token('{"value":', 0.0), odd, number, token("}", 0.0)]
+        found = scored(Literal[1, 2], tokens).leaves[""]
+        assert found.kind == "unavailable"
+        assert found.reason.startswith(("sentinel", "invalid"))
 
 
 def dict_of(values: list[object]) -> dict[str, object]:

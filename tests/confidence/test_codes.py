@@ -43,7 +43,7 @@ def written(target: Any, dialect: str, shares: list[float], chosen: int) -> Scor
     compiled = compile_coded(schema, dialect, (LETTERS,))
     codes = {code: math.log(share) for code, share in zip(LETTERS, shares, strict=False)}
     code = LETTERS[chosen]
-    tokens = [token('{"x": ["', -0.1), token(code, codes[code], codes), token('"]}', -0.1)]
+    tokens = [token('{"x": ["', 0.0), token(code, codes[code], codes), token('"]}', -0.1)]
     text = spelled(tokens)
     parsed = parse_json(text)
     document = compiled.lift(parsed.value)
