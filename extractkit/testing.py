@@ -114,11 +114,11 @@ class FakeProvider:
             UsageError: If the script has ended.
         """
         reply = self._reply(request)
-        self.open_streams += 1
+        self._count(1)
         try:
             yield from self._deltas(reply, request)
         finally:
-            self.open_streams -= 1
+            self._count(-1)
 
     async def astream(
         self, request: ModelRequest, *, timeout_s: float | None = None
@@ -135,6 +135,10 @@ class FakeProvider:
 
     def close(self) -> None:
         """Do nothing: there is nothing to release."""
+
+    def _count(self, more: int) -> None:
+        with self._lock:
+            self.open_streams += more
 
     def _reply(self, request: ModelRequest) -> _Written:
         with self._lock:
