@@ -136,7 +136,7 @@ class Reader:
 
     def _start(self, piece: str, pos: int) -> int:
         """Read white space, and find out whether the document begins, or a wrapper."""
-        pos = _end_of(_SPACE, piece, pos)
+        pos = _past_space(piece, pos)
         if pos < len(piece):
             begins = {"<": self._mark, "`": self._fence, "~": self._fence}
             self._turn = begins.get(piece[pos], self._value)
@@ -179,7 +179,7 @@ class Reader:
         return behind
 
     def _value(self, piece: str, pos: int) -> int:
-        pos = _end_of(_SPACE, piece, pos)
+        pos = _past_space(piece, pos)
         if pos == len(piece):
             return pos
         char = piece[pos]
@@ -219,7 +219,7 @@ class Reader:
         return pos + 1
 
     def _key(self, piece: str, pos: int) -> int:
-        pos = _end_of(_SPACE, piece, pos)
+        pos = _past_space(piece, pos)
         if pos == len(piece):
             return pos
         if piece[pos] == "}" and self._fresh:
@@ -231,7 +231,7 @@ class Reader:
         return pos + 1
 
     def _colon(self, piece: str, pos: int) -> int:
-        pos = _end_of(_SPACE, piece, pos)
+        pos = _past_space(piece, pos)
         if pos < len(piece):
             if piece[pos] != ":":
                 return self._fail()
@@ -241,7 +241,7 @@ class Reader:
 
     def _after(self, piece: str, pos: int) -> int:
         """Read what stands behind a member or an item."""
-        pos = _end_of(_SPACE, piece, pos)
+        pos = _past_space(piece, pos)
         if pos == len(piece):
             return pos
         is_object = self._boxes[-1]
@@ -252,7 +252,7 @@ class Reader:
 
     def _behind(self, piece: str, pos: int) -> int:
         """Read what stands behind the document: white space, and nothing else."""
-        pos = _end_of(_SPACE, piece, pos)
+        pos = _past_space(piece, pos)
         return pos if pos == len(piece) else self._fail()
 
     def _string(self, piece: str, pos: int) -> int:
@@ -352,6 +352,11 @@ _KINDS: Final = {
     "{": "object", "[": "array", '"': "string", "t": "boolean", "f": "boolean", "n": "null",
     "-": "number", **dict.fromkeys("0123456789", "number"),
 }  # fmt: skip
+
+
+def _past_space(piece: str, pos: int) -> int:
+    """Return where something else than white space stands; `pos` is in the piece."""
+    return pos if piece[pos] > " " else _end_of(_SPACE, piece, pos)
 
 
 def _end_of(pattern: re.Pattern[str], piece: str, pos: int) -> int:

@@ -37,7 +37,7 @@ class Refrain:
     __slots__ = ("_end", "_event", "_in_vain", "_parts")
 
     def __init__(self) -> None:
-        self._parts: list[tuple[str, re.Pattern[str]]] = []
+        self._parts: list[tuple[str, int, re.Pattern[str]]] = []  # what stands before, its length
         self._end = ""
         self._event = ""
         self._in_vain = 0
@@ -45,17 +45,19 @@ class Refrain:
     def text_of(self, event: ServerEvent) -> str | None:
         """Return the text of an event that is like the one that was learnt, else None."""
         name, data = event
+        if name != self._event or not data.endswith(self._end):
+            return None
         pos, raw = 0, None
-        for before, pattern in self._parts:
+        for before, size, pattern in self._parts:
             if not data.startswith(before, pos):
                 return None
-            match = pattern.match(data, pos + len(before))
+            match = pattern.match(data, pos + size)
             if match is None:
                 return None
             pos = match.end()
             if pattern is _TEXT:
                 raw = match[1]
-        if raw is None or data[pos:] != self._end or name != self._event:
+        if raw is None or pos != len(data) - len(self._end):
             return None
         self._in_vain = 0
         return raw if "\\" not in raw else _unescaped(raw)
@@ -85,11 +87,14 @@ class Refrain:
             pos = 0
             for member in _UNREAD_MEMBER.finditer(side):
                 if member[1] in payload and (before + after).count(f'"{member[1]}"') == 1:
-                    self._parts.append((side[pos : member.start(2)], _UNREAD))
+                    self._add(side[pos : member.start(2)], _UNREAD)
                     pos = member.end()
             if behind is not None:
-                self._parts.append((side[pos:], behind))
+                self._add(side[pos:], behind)
             self._end = side[pos:]
+
+    def _add(self, before: str, pattern: re.Pattern[str]) -> None:
+        self._parts.append((before, len(before), pattern))
 
 
 def _around(data: str, payload: JsonObject, path: Sequence[str | int]) -> tuple[str, str] | None:
