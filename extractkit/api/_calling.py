@@ -5,14 +5,12 @@ Neighbours: `_tool_question` says how a model is asked, the engine's drivers ask
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Unpack
 
-from extractkit.api._tool_question import Choice, Tools, asked_of
-from extractkit.checks import Check
+from extractkit.api._tool_question import Choice, ToolOptions, Tools, asked_of
 from extractkit.engine import adrive, drive
-from extractkit.messages import Provider, Sampling
+from extractkit.messages import Provider
 from extractkit.providers import shared
-from extractkit.results import Decoding, Grounding, Retry, Strategy, Validity
 from extractkit.tools import ToolCalls
 
 __all__ = ["acall_tools", "call_tools"]
@@ -23,17 +21,10 @@ def call_tools(
     text: str,
     *,
     model: str | Provider | None = None,
-    strategy: Strategy | str = "auto",
     instructions: str | None = None,
     choice: Choice = "auto",
     parallel: int = 8,
-    checks: Sequence[Check] = (),
-    require: Validity = Validity.CONSISTENT,
-    sampling: Sampling | None = None,
-    decoding: Decoding | None = None,
-    grounding: Grounding | None = None,
-    retry: Retry | None = None,
-    timeout_s: float | None = 120.0,
+    **options: Unpack[ToolOptions],
 ) -> ToolCalls:
     """Return the calls of tools that a model chooses for a text, and what is known of each.
 
@@ -43,22 +34,17 @@ def call_tools(
         tools: What may be called, at least one tool.
         text: What is asked for, in the user's own words.
         model: As for `extract`.
-        strategy: "auto" for the strongest way there is. By name: "native" holds arguments to their
-            schema at the provider, as strict tools or as an answer that lists the calls; "local"
-            does so in this process; "prompt" asks for such an answer in words.
         instructions: Your own words to the model.
         choice: "auto" leaves it to the model whether it calls anything, "required" demands a call,
             a tool demands calls of that one.
         parallel: How many calls an answer may have at most, 1 to 128.
-        checks: Callables over a CheckContext of the whole answer, as in {"calls": [{"name": ...,
-            "arguments": ...}]}, that yield Findings. One at "/calls/0/arguments/nights" is said of
-            the first call.
-        require: The level that the answer, and each call of it, must reach.
-        sampling: How tokens are chosen; greedy by default.
-        decoding: As for `extract`.
-        grounding: How arguments are looked for in the text.
-        retry: How often to try again.
-        timeout_s: Seconds for all of it, retries included; None for no limit.
+        options: Further keywords of `extract`, and what differs there. strategy: "auto" for the
+            strongest way there is; "native" holds arguments to their schema at the provider, as
+            strict tools or as an answer that lists the calls, "local" does so in this process,
+            "prompt" asks for such an answer in words. checks: over a CheckContext of the whole
+            answer, as in {"calls": [{"name": ..., "arguments": ...}]}; a Finding at
+            "/calls/0/arguments/nights" is said of the first call. require: what the answer, and
+            each call of it, must reach. sampling, decoding, grounding, retry, timeout_s: as there.
 
     Raises:
         UsageError: If an argument, the text or a tool cannot be used as given.
@@ -73,17 +59,10 @@ def call_tools(
         tools,
         text,
         provider=provider,
+        instructions=instructions,
         choice=choice,
         parallel=parallel,
-        strategy=strategy,
-        instructions=instructions,
-        checks=checks,
-        require=require,
-        sampling=Sampling() if sampling is None else sampling,
-        decoding=Decoding() if decoding is None else decoding,
-        grounding=Grounding() if grounding is None else grounding,
-        retry=Retry() if retry is None else retry,
-        timeout_s=timeout_s,
+        options=options,
     )
     return drive(asked.flow(), provider)
 
@@ -93,17 +72,10 @@ async def acall_tools(
     text: str,
     *,
     model: str | Provider | None = None,
-    strategy: Strategy | str = "auto",
     instructions: str | None = None,
     choice: Choice = "auto",
     parallel: int = 8,
-    checks: Sequence[Check] = (),
-    require: Validity = Validity.CONSISTENT,
-    sampling: Sampling | None = None,
-    decoding: Decoding | None = None,
-    grounding: Grounding | None = None,
-    retry: Retry | None = None,
-    timeout_s: float | None = 120.0,
+    **options: Unpack[ToolOptions],
 ) -> ToolCalls:
     """Return what `call_tools` returns, without blocking the event loop.
 
@@ -120,16 +92,9 @@ async def acall_tools(
         tools,
         text,
         provider=provider,
+        instructions=instructions,
         choice=choice,
         parallel=parallel,
-        strategy=strategy,
-        instructions=instructions,
-        checks=checks,
-        require=require,
-        sampling=Sampling() if sampling is None else sampling,
-        decoding=Decoding() if decoding is None else decoding,
-        grounding=Grounding() if grounding is None else grounding,
-        retry=Retry() if retry is None else retry,
-        timeout_s=timeout_s,
+        options=options,
     )
     return await adrive(asked.flow(), provider)

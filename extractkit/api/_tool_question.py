@@ -15,7 +15,7 @@ import json
 import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Any, Final, Literal, TypeAlias, TypedDict, cast
 
 from extractkit.checks import Check
 from extractkit.engine import Flow, Question, Step, extract_flow
@@ -27,11 +27,20 @@ from extractkit.messages import (
     Capabilities,
     ModelResponse,
     Provider,
+    Sampling,
     ToolOffer,
     require_number,
 )
 from extractkit.paths import JsonValue
-from extractkit.results import ExtractionResult, Plan, Strategy
+from extractkit.results import (
+    Decoding,
+    ExtractionResult,
+    Grounding,
+    Plan,
+    Retry,
+    Strategy,
+    Validity,
+)
 from extractkit.schema import CompiledSchema, compile_schema
 from extractkit.strategies import PLAIN_DIALECT
 from extractkit.tools import (
@@ -52,7 +61,7 @@ from extractkit.tools import (
     strict_names,
 )
 
-__all__ = ["Asked", "Choice", "Tools", "asked_of"]
+__all__ = ["Asked", "Choice", "ToolOptions", "Tools", "asked_of"]
 
 Choice: TypeAlias = Literal["auto", "required"] | Tool[..., Any]
 Tools: TypeAlias = Sequence[Tool[..., Any]]
@@ -62,40 +71,67 @@ _FOR_ANSWERS: Final = ("two_step", "label_codes", "exact_choices", "verdict")
 """What of Decoding only answers have, and calls as an API gives them have not."""
 
 
+class ToolOptions(TypedDict, total=False):
+    """Further keywords of `call_tools`, for type checkers; defaults are those of `extract`."""
+
+    strategy: Strategy | str
+    checks: Sequence[Check]
+    require: Validity
+    sampling: Sampling | None
+    decoding: Decoding | None
+    grounding: Grounding | None
+    retry: Retry | None
+    timeout_s: float | None
+
+
 def asked_of(
     tools: Tools,
     text: str,
     *,
     provider: Provider,
+    instructions: str | None,
     choice: Choice,
     parallel: int,
-    checks: Sequence[Check],
-    **options: Any,
+    options: ToolOptions,
 ) -> Asked:
     """Return what was asked, with the arguments looked at.
 
     Raises:
         UsageError: If one cannot be used as given.
         SchemaError: If the arguments of a tool cannot be expressed.
+        TypeError: If there is no such keyword.
     """
     require_tools(tools)
     _require_names(tools)
     _require_choice(choice, tools)
+    require_number("call_tools", "parallel", parallel, low=1, high=128, whole=True)
+    given = _given(options)
+    checks: Sequence[Check] = given.pop("checks", ())
     if not isinstance(cast("object", checks), Sequence):
         raise UsageError(f"checks is a {type(checks).__name__}; expected a list")
-    require_number("call_tools", "parallel", parallel, low=1, high=128, whole=True)
     wanted = tuple(tools) if isinstance(choice, str) else (choice,)
     question: Question[Any] = Question(
         target=answer_of(wanted, least=0 if choice == "auto" else 1, most=parallel),
         text=text,
         task="call",
+        instructions=instructions,
         checks=(*no_other_arguments(tools), *checks),
-        **options,
+        **given,
     )
     require_options(question.grounding)
     return Asked(
         tools=tuple(tools), choice=choice, most=parallel, provider=provider, question=question
     )
+
+
+def _given(options: ToolOptions) -> dict[str, Any]:
+    """Return the keywords that are given; None stands for what there is without one."""
+    for name in options:
+        if name not in ToolOptions.__annotations__:
+            raise TypeError(f"call_tools() got an unexpected keyword argument {name!r}")
+    return {
+        name: value for name, value in options.items() if value is not None or name == "timeout_s"
+    }
 
 
 def _require_names(tools: Tools) -> None:

@@ -483,3 +483,9 @@ def test_what_cannot_be_asked_is_said_before_anything_is_sent(
 ) -> None:
     with pytest.raises(UsageError, match=told):
         ask(**options)
+
+
+def test_a_keyword_that_there_is_not_is_refused_as_python_does() -> None:
+    with pytest.raises(TypeError, match=r"call_tools\(\) got an unexpected keyword .* 'tmie'"):
+        ask(listing(), tmie=3)
+    assert ask(listing(), sampling=None, retry=None, timeout_s=None).ok

@@ -290,15 +290,14 @@ def test_content_is_written_in_the_shape_of_the_conventions(recorder: Recorder) 
 
 
 def test_turns_with_calls_and_what_came_of_them_have_parts_of_their_own(recorder: Recorder) -> None:
-    asked, answered, _, gone = making.with_texts()
     call = RawToolCall(id="c1", name="now", arguments="{}")
     turns = (
         Message(role="assistant", content="", calls=(call,)),
         Message(role="assistant", content="Again.", calls=(call,)),
         Message(role="tool", content="noon", call_id="c1"),
     )
-    asked = dataclasses.replace(asked, request=ModelRequest(messages=turns))
-    recorder.of(making.started(), asked, answered, gone, content=True)
+    asked = making.sent(request=ModelRequest(messages=turns))
+    recorder.of(making.started(), asked, making.received(), making.finished(), content=True)
     chat = _attributes(recorder.one("chat gpt-test"))
     told = {"type": "tool_call", "id": "c1", "name": "now", "arguments": "{}"}
     assert [turn["parts"] for turn in json.loads(str(chat["gen_ai.input.messages"]))] == [
