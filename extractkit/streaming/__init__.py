@@ -136,7 +136,7 @@ class Growing:
         shares all finished parts with other snapshots; it is not to be changed. A text without an
         end is in it as far as it came.
         """
-        return self._growth.snapshot().look_through(self._places)
+        return self._growth.snapshot(self._places)
 
     def correct(self, document: JsonValue) -> tuple[Change, ...]:
         """Return what changes when the answer is read as this document in the end.

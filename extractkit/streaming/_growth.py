@@ -9,9 +9,10 @@ the whole answer has been read.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from extractkit.paths import JsonObject, JsonValue, Pointer, is_array, is_object
+from extractkit.results import Places
 from extractkit.schema.nodes import Node
 from extractkit.schema.plain import type_of
 from extractkit.streaming._ending import fill
@@ -131,8 +132,8 @@ class Growth:
         fill(self.record, document, text)
         self._frames, self._slot, self._shows = [], None, False
 
-    def snapshot(self) -> Snapshot:
-        """Return what is known now."""
+    def snapshot(self, make_places: Callable[[Snapshot], Places]) -> Snapshot:
+        """Return what is known now; see `_record.Snapshot`."""
         spine = [
             (frame.box, len(frame.box), frame.slot.key)
             for frame in self._frames
@@ -141,7 +142,7 @@ class Growth:
         text = None
         if self._shows and self._pieces and self._slot and self._slot.key is not None:
             text = (self._pieces, len(self._pieces), self._slot.key)
-        return self.record.snapshot(spine, text, self._declared)
+        return self.record.snapshot(spine, text, self._declared, make_places)
 
     # --- where parts stand ----------------------------------------------------------------------
 

@@ -109,15 +109,23 @@ class Record:
             return FieldState.PRESENT
         return FieldState.PENDING if pointer in self.begun else FieldState.MISSING
 
-    def snapshot(self, spine: Spine, text: Text, declared: Collection[Pointer]) -> Snapshot:
+    def snapshot(
+        self,
+        spine: Spine,
+        text: Text,
+        declared: Collection[Pointer],
+        make_places: Callable[[Snapshot], Places],
+    ) -> Snapshot:
         """Return what is known now.
 
         Args:
             spine: The containers without an end.
             text: The text without an end.
             declared: Places that are told as MISSING while nothing stands there.
+            make_places: Makes what the snapshot knows of its places.
         """
-        return Snapshot(_States(self, declared), (self.root, len(self.root)), spine, text)
+        root = (self.root, len(self.root))
+        return Snapshot(_States(self, declared), root, spine, text, make_places)
 
     def _mark(self, pointer: Pointer) -> None:
         self.begun.setdefault(pointer, len(self.begun))
@@ -177,6 +185,9 @@ class _States(Mapping[Pointer, FieldState]):
         return (place for place in self._declared if self._begun.get(place, limit) >= limit)
 
 
+_put_in = object.__setattr__
+
+
 class Snapshot(PartialResult):
     """A partial result whose document is made at the first look at it."""
 
@@ -193,21 +204,17 @@ class Snapshot(PartialResult):
         root: tuple[list[JsonValue], int],
         spine: Spine,
         text: Text,
+        make_places: Callable[[Snapshot], Places],
     ) -> None:
         # Not the generated one: it would set the document.
-        object.__setattr__(self, "states", states)
-        object.__setattr__(self, "_root", root)
-        object.__setattr__(self, "_spine", spine)
-        object.__setattr__(self, "_text", text)
-        object.__setattr__(self, "_make_places", SnapshotPlaces)
+        _put_in(self, "states", states)
+        _put_in(self, "_root", root)
+        _put_in(self, "_spine", spine)
+        _put_in(self, "_text", text)
+        _put_in(self, "_make_places", make_places)
 
     def __reduce__(self) -> tuple[Callable[..., PartialResult], tuple[Any, ...]]:
         return _plain, (self.document, dict(self.states))
-
-    def look_through(self, make_places: Callable[[Snapshot], Places]) -> Snapshot:
-        """Return this snapshot, which from now on asks these places of what it knows."""
-        object.__setattr__(self, "_make_places", make_places)
-        return self
 
     @property
     def by_now(self) -> JsonValue:
