@@ -89,7 +89,12 @@ class ChoiceScaling:
                 "as result.confidence['/tone']: a number alone is for TemperatureScaling"
             )
         alternatives = confidence.alternatives
-        chosen = [label for label, mass in alternatives.items() if mass == confidence.probability]
+        number = confidence.probability
+        chosen = [
+            label
+            for label, mass in alternatives.items()
+            if number is not None and math.isclose(mass, number, rel_tol=1e-9, abs_tol=1e-12)
+        ]
         is_whole = abs(math.fsum(alternatives.values()) - 1.0) < 1e-6
         is_choice = confidence.kind == "choice" and chosen and is_whole
         if not is_choice or (len(alternatives) == 1 and _is_open(confidence)):

@@ -54,9 +54,10 @@ def listed(name: str, values: object) -> tuple[Any, ...]:
     Raises:
         UsageError: If it is nothing of the kind, or a text or mapping.
     """
-    if isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping):
+    given: Any = values
+    if isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping):
         with suppress(TypeError):  # an array of no dimension
-            return tuple(values)
+            return tuple(given)
     raise UsageError(f"{name}={values!r:.60}: expected a list")
 
 

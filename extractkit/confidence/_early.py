@@ -17,6 +17,7 @@ from extractkit.confidence._choice import NOT_TOLD_APART, Choice, choose
 from extractkit.confidence._growing import Walking
 from extractkit.confidence._lengths import length_confidence
 from extractkit.confidence._matching import Menu
+from extractkit.confidence._options import UNKNOWN_LABEL
 from extractkit.confidence._places import Found, ListFound, ValueFound
 from extractkit.confidence._weighing import Weighing, as_presence, plan_of, upward
 from extractkit.confidence._words import of_absent
@@ -95,7 +96,7 @@ class Early:
             if length is not None:
                 return length
         if pointer in walking.leaves:
-            weighing = self._weighing(walking.leaves[pointer])
+            weighing = self._weighing(self._whole(pointer))
             return weighing if isinstance(weighing, NotYet) else weighing.leaves[pointer]
         if pointer not in self._others:
             around = self._around(pointer)
@@ -103,6 +104,15 @@ class Early:
                 return around
             self._others[pointer] = around
         return self._others[pointer]
+
+    def _whole(self, pointer: Pointer) -> ValueFound:
+        """Return the leaf, or of UNKNOWN the object that it is the one leaf of."""
+        leaf = self._walking.leaves[pointer]
+        around = self._walking.kinds.get(pointer.removesuffix("/unknown"))
+        if around is None or len(leaf.spot.options) > 1:
+            return leaf
+        labels = [option.label for option in around.spot.options]
+        return around if UNKNOWN_LABEL in labels else leaf
 
     def presence(self, pointer: Pointer) -> Confidence | NotYet | None:
         """Return how sure it was of the type of a final place; None where it had no choice."""

@@ -27,10 +27,13 @@ from extractkit.schema.nodes import (
 )
 from extractkit.schema.plain import json_key, type_of
 
-__all__ = ["ABSENT", "OPEN_LABELS", "Plan", "Spot", "json_text"]
+__all__ = ["ABSENT", "OPEN_LABELS", "UNKNOWN_LABEL", "Plan", "Spot", "json_text"]
 
 ABSENT: Final = "(absent)"
 """The label of a key that is not there at all."""
+
+UNKNOWN_LABEL: Final = '{"unknown": true}'
+"""The label of UNKNOWN where it is written as an object: beside any text."""
 
 OPEN_LABELS: Final[Mapping[str, str]] = {
     "string": "(text)",
@@ -231,7 +234,7 @@ def _open(
         for value in (True, False):
             exact.setdefault(json_text(value), []).append(value)
     elif kind == "object" and is_unknown(node) and kind not in opened:
-        opened[kind] = json_text({"unknown": True})
+        opened[kind] = UNKNOWN_LABEL
     elif isinstance(node, UnionNode):  # a decimal number, which may be written as a text
         opened[kind] = OPEN_LABELS["number"]
     else:

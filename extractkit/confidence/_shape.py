@@ -25,6 +25,8 @@ from extractkit.schema.plain import json_key, type_of
 __all__ = ["shape_agreement"]
 
 _Keys: TypeAlias = tuple[str | int, ...]
+_Part: TypeAlias = tuple[Node | None, JsonValue]
+"""A part of an answer, and what speaks of it."""
 
 
 def shape_agreement(
@@ -38,8 +40,9 @@ def shape_agreement(
     """Return how far several answers agree with one on lengths and on keys that it leaves out.
 
     `lengths` has each list, set and map: the share of answers in which it has as many elements;
-    `presence` each declared key that the answer leaves out: the share that leaves it out, too, or
-    has its default. Lists of a fixed length have none, and what is in a set is a leaf of its own.
+    `presence` each key that the answer leaves out and its type or another answer's has: the share
+    that leaves it out, too, or has its default. Lists of a fixed length have none unless another
+    answer has another one, and what is in a set is a leaf of its own.
 
     Args:
         documents: Answers in the user's form.
@@ -55,7 +58,7 @@ def shape_agreement(
     places = places_of(compiled)
     lengths: dict[Pointer, Confidence] = {}
     presence: dict[Pointer, Confidence] = {}
-    for place in _places_in(given, places):
+    for place in _places_in(given, documents, places):
         read = _whole if place.is_left_out else _length
         found = presence if place.is_left_out else lengths
         found[join("", *place.keys)] = tally.of(
@@ -78,30 +81,84 @@ class _Place(NamedTuple):
     is_left_out: bool
 
 
-def _places_in(document: JsonValue, places: Places) -> Iterator[_Place]:
-    pending: list[tuple[_Keys, Node | None, JsonValue]] = [((), places.tree.root, document)]
+def _places_in(
+    document: JsonValue, others: Sequence[JsonValue], places: Places
+) -> Iterator[_Place]:
+    root = places.tree.root
+    pending: list[tuple[_Keys, _Part, list[_Part]]]
+    pending = [((), (root, document), [(root, other) for other in others])]
     while pending:
-        keys, spoken, value = pending.pop()
+        keys, (spoken, value), beside = pending.pop()
         node = places.settled(spoken, value)
+        same = [
+            (places.settled(of_other, other), other)
+            for of_other, other in beside
+            if type(other) is type(value)
+        ]
+        inner: list[str | int] = []
         if is_array(value):
-            if not (isinstance(node, ArrayNode) and node.min_items == node.max_items):
+            is_fixed = isinstance(node, ArrayNode) and node.min_items == node.max_items
+            if not is_fixed or any(len(other) != len(value) for _, other in same):
                 yield _Place(keys, is_left_out=False)
-            if not places.is_set(node):
-                parts = [((*keys, at), below(node, at), part) for at, part in enumerate(value)]
-                pending.extend(reversed(parts))
+            inner.extend(() if places.is_set(node) else range(len(value)))
         elif is_object(value):
-            if _is_map(places, node, value):
+            is_map = _is_map(places, node, value)
+            if is_map:
                 yield _Place(keys, is_left_out=False)
-            for prop in node.properties if isinstance(node, ObjectNode) else ():
-                if prop.declared and prop.name not in value:
-                    yield _Place((*keys, prop.name), is_left_out=True)
-            named = [((*keys, key), below(node, key), part) for key, part in value.items()]
-            pending.extend(reversed(named))
+            for name in _left_out(places, node, value, same, is_map=is_map):
+                yield _Place((*keys, name), is_left_out=True)
+            inner.extend(value)
+        parts = [
+            ((*keys, key), part, _parts(same, key))
+            for key in inner
+            for part in _parts([(node, value)], key)
+        ]
+        pending.extend(reversed(parts))
+
+
+def _parts(containers: Sequence[_Part], key: str | int) -> list[_Part]:
+    """Return what stands under a key or position, of those that have it."""
+    if isinstance(key, int):
+        lists = [(node, value) for node, value in containers if is_array(value)]
+        return [(below(node, key), value[key]) for node, value in lists if key < len(value)]
+    objects = [(node, value) for node, value in containers if is_object(value)]
+    return [(below(node, key), value[key]) for node, value in objects if key in value]
+
+
+def _left_out(
+    places: Places,
+    node: Node | None,
+    value: JsonObject,
+    others: Sequence[_Part],
+    *,
+    is_map: bool,
+) -> Iterator[str]:
+    """Yield the keys that an object lacks: of its own type, and of those of other answers.
+
+    How many keys a map has is its length; that of others counts with it.
+    """
+    names = dict.fromkeys(_declared(node))
+    for of_other, other in others:
+        if is_object(other):
+            names.update((key, None) for key in _declared(of_other) if key in other)
+            if not is_map:
+                names.update(
+                    (key, None) for key in other if key in places.open_keys(of_other, other)
+                )
+    yield from (name for name in names if name not in value)
+
+
+def _declared(node: Node | None) -> list[str]:
+    properties = node.properties if isinstance(node, ObjectNode) else ()
+    return [prop.name for prop in properties if prop.declared]
 
 
 def _is_map(places: Places, node: Node | None, value: JsonObject) -> bool:
-    if isinstance(node, ObjectNode) and (node.extra_stated or node.patterns):
-        return True
+    if isinstance(node, ObjectNode):
+        if node.is_closed and not node.patterns:
+            return False
+        if node.extra_stated or node.patterns:
+            return True
     return bool(places.open_keys(node, value))
 
 

@@ -19,7 +19,7 @@ from extractkit.confidence._decoded import decoded
 from extractkit.confidence._exact import exact_choice
 from extractkit.confidence._lengths import length_confidence
 from extractkit.confidence._matching import Menu, Option
-from extractkit.confidence._options import ABSENT, Plan
+from extractkit.confidence._options import ABSENT, UNKNOWN_LABEL, Plan
 from extractkit.confidence._places import Found, ListFound, ValueFound, find
 from extractkit.confidence._sequence import sequence_probability
 from extractkit.confidence._words import (
@@ -143,7 +143,7 @@ class Weighing:
             self._kind_of(found, option)
             return
         if len(options) == 1:
-            confidence = unavailable(ONE_ONLY)
+            confidence = self.leaves.get(pointer) or unavailable(ONE_ONLY)
         else:
             confidence = of_choice(self._chosen(found, option))
             if found.start in self._exact and confidence.kind == "choice":
@@ -180,7 +180,10 @@ class Weighing:
         """Weigh the type of what stands at a place against null and the other types there."""
         if option is not None and len(found.spot.options) > 1:
             choice = choose(self._run, found.start, found.end, found.spot.menu, option)
-            self.presence[found.pointer] = of_choice(choice)
+            confidence = self.presence[found.pointer] = of_choice(choice)
+            if found.spot.options[option].label == UNKNOWN_LABEL:
+                # Its one leaf has no choice of its own: it is as sure as the whole.
+                self.leaves[f"{found.pointer}/unknown"] = confidence
 
     def _list(self, found: ListFound) -> None:
         confidence = length_confidence(found, self._stopped)

@@ -256,3 +256,11 @@ def test_a_cascade_takes_it_for_its_map() -> None:
         assert [stage.kept for stage in cascade.extract("x").stages] == [False, True]
     with Cascade(extractors, policy, calibration=ChoiceScaling(temperature=1.0)) as cascade:
         assert [stage.kept for stage in cascade.extract("x").stages] == [True]
+
+
+def test_a_probability_that_is_another_double_of_the_same_share_is_scaled() -> None:
+    share = 1 - 0.9
+    found = Confidence(kind="choice", probability=share, alternatives={"right": 0.1, "wrong": 0.9})
+    assert share != 0.1
+    scaled = ChoiceScaling(temperature=2.0).apply(found)
+    assert scaled.probability == scaled.alternatives["right"] == pytest.approx(0.25)

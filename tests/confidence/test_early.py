@@ -15,6 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from extractkit import Unknown
 from extractkit.confidence import Early, NotYet, Scores, score
 from extractkit.errors import SchemaError
 from extractkit.messages import TokenAlternative, TokenLogprob
@@ -289,6 +290,15 @@ def test_a_value_that_could_have_been_null_has_its_presence() -> None:
     assert isinstance(found, Confidence)
     assert found.alternatives == {"(text)": pytest.approx(0.6), "null": pytest.approx(0.4)}
     assert early.presence("/kind") is None
+
+
+def test_unknown_that_is_written_as_an_object_is_as_sure_as_the_whole() -> None:
+    tokens = [likely('{"value":'), likely("{", 0.2, **{'"': 0.8}), likely('"unknown":true}}')]
+    early = _early(str | Unknown, tokens)
+    found = early.leaf("/unknown")
+    assert isinstance(found, Confidence)
+    assert found.alternatives == pytest.approx({'{"unknown": true}': 0.2, "(text)": 0.8})
+    assert found == early.presence("")
 
 
 def test_of_entries_with_one_key_the_first_counts_as_it_does_in_the_document() -> None:

@@ -200,6 +200,9 @@ def test_unknown_beside_a_text_is_told_by_its_first_byte() -> None:
     assert found.presence["/name"].alternatives == pytest.approx(
         {'{"unknown": true}': 1 / 3, "(text)": 2 / 3}
     )
+    whole, leaf = found.presence["/name"], found.leaves["/name/unknown"]
+    assert leaf == whole  # it has one leaf, which is as sure as that
+    assert (leaf.kind, leaf.probability) == ("choice", pytest.approx(1 / 3))
 
 
 class Cat(BaseModel):

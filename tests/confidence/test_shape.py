@@ -7,8 +7,9 @@ from typing import Any, Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
+from extractkit import Unknown
 from extractkit.confidence import Scores, agreement, shape_agreement
 from extractkit.errors import UsageError
 from extractkit.paths import JsonValue
@@ -135,3 +136,73 @@ def test_shares_are_of_one_whole(shares: list[float]) -> None:
 def test_a_leaf_is_a_pointer(leaf: Any) -> None:
     with pytest.raises(UsageError, match=r"leaves\[1\] is .*JSON Pointer"):
         agreement([{}, {}], ["/a", leaf])
+
+
+# --- branches of unions
+
+
+class Short(BaseModel):
+    x: int
+
+
+class Long(BaseModel):
+    x: int
+    y: str
+
+
+class Closed(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    x: int
+
+
+class Opened(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    x: int
+
+
+class Either(BaseModel):
+    pair: tuple[int] | tuple[int, int] = (0,)
+    either: Long | Short | None = None
+    strict: Closed | Long | None = None
+    opened: Opened | Closed | None = None
+    name: Unknown | str = ""
+
+
+EITHER = compile_schema(Either, dialect="json-schema")
+
+
+@pytest.mark.parametrize(
+    ("place", "mine", "others"),
+    [
+        ("/pair", [1], ([1, 2], [1, 3])),
+        ("/either/y", {"x": 1}, ({"x": 1, "y": "a"}, {"x": 1, "y": "b"})),
+        ("/strict/y", {"x": 1}, ({"x": 1, "y": "a"}, {"x": 1, "y": "b"})),
+        ("/opened", {"x": 1}, ({"x": 1, "q": 1}, {"x": 1, "q": 2})),
+    ],
+)
+def test_what_most_others_have_more_is_told_whatever_their_branch(
+    place: str, mine: JsonValue, others: tuple[JsonValue, ...]
+) -> None:
+    field = place.split("/")[1]
+    documents = [{field: each} for each in (mine, *others)]
+    found = shape_agreement(documents, documents[0], compiled=EITHER)
+    told = {**found.presence, **found.lengths}
+    assert told[place].kind == "agreement"
+    assert told[place].probability == pytest.approx(1 / 3)
+    alike = shape_agreement([documents[0]] * 3, documents[0], compiled=EITHER)
+    numbers = {**alike.presence, **alike.lengths}.values()
+    assert all(found.probability == 1.0 for found in numbers)
+
+
+def test_nothing_is_told_of_a_key_that_the_type_drops() -> None:
+    documents: list[JsonValue] = [{"either": {"x": 1}}, {"either": {"x": 1, "z": 2}}]
+    found = shape_agreement(documents, documents[0], compiled=EITHER)
+    assert "/either/z" not in found.presence
+
+
+def test_a_closed_object_has_no_length() -> None:
+    documents: list[JsonValue] = [{"name": {"unknown": True}, "strict": {"x": 1}}, {"name": "x"}]
+    found = shape_agreement(documents, documents[0], compiled=EITHER)
+    assert not {"/name", "/strict"} & set(found.lengths)

@@ -23,7 +23,7 @@ from extractkit import (
     Strategy,
     extract,
 )
-from extractkit.calibration import AbstentionPolicy, least_confidence
+from extractkit.calibration import AbstentionPolicy, ChoiceScaling, least_confidence
 from extractkit.engine import verdict as verdict_module
 from extractkit.engine.judge import Judged
 from extractkit.engine.question import Question
@@ -106,6 +106,8 @@ def test_every_text_and_number_gets_a_verdict_and_no_choice_does() -> None:
     assert last.kind == "choice"
     assert last.alternatives == pytest.approx({"right": 0.2, "wrong": 0.8})
     assert last.low == last.high == last.probability
+    assert last.probability == last.alternatives["right"]
+    assert ChoiceScaling(temperature=2.0).apply(last).kind == "choice"
     assert last.reason == "verdict: asked whether the value is right, the model wrote B"
     assert len(provider.requests) == 2
     assert len(result.attempts) == 1  # it is no attempt
