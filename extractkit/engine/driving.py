@@ -11,7 +11,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, TypeGuard, TypeVar
 
 from extractkit.engine.limit import Limit
 from extractkit.engine.steps import Call, Changes, Hearer, Step, Tell, Together, Wait
@@ -21,7 +21,7 @@ from extractkit.errors import (
     MalformedResponseError,
     ProviderError,
 )
-from extractkit.messages import Delta, ModelResponse, Provider
+from extractkit.messages import ModelResponse, Provider, StreamingProvider
 
 __all__ = ["Ended", "adrive", "adrive_live", "drive", "drive_live"]
 
@@ -101,10 +101,9 @@ def drive_live(
 
 def _answered(step: Call, provider: Provider) -> Generator[Changes, None, ModelResponse]:
     """Yield what the pieces of an answer change, where somebody hears them; return the answer."""
-    stream = getattr(provider, "stream", None)
-    if step.hears is None or stream is None:
+    if step.hears is None or not _has(provider, "stream"):
         return provider.complete(step.request, timeout_s=step.timeout_s)
-    pieces: Generator[Delta, None, None] = stream(step.request, timeout_s=step.timeout_s)
+    pieces = provider.stream(step.request, timeout_s=step.timeout_s)
     try:
         for delta in pieces:
             if changes := step.hears.hear(delta):
@@ -180,11 +179,10 @@ async def _heard(
     step: Call, hears: Hearer, provider: Provider
 ) -> AsyncGenerator[tuple[Changes, ModelResponse | None], None]:
     """Yield what the pieces of an answer change, and the answer with the last of them."""
-    stream = getattr(provider, "astream", None)
-    if stream is None:
+    if not _has(provider, "astream"):
         yield (), await _carried_out(step, provider)
         return
-    pieces: AsyncGenerator[Delta, None] = stream(step.request, timeout_s=step.timeout_s)
+    pieces = provider.astream(step.request, timeout_s=step.timeout_s)
     limit = Limit(step.timeout_s)
     try:
         while True:
@@ -215,6 +213,11 @@ async def _within(timeout_s: float | None) -> AsyncGenerator[None, None]:
         if not limit.expired():
             raise
         raise DeadlineExceededError("the provider did not answer in time") from error
+
+
+def _has(provider: Provider, method: str) -> TypeGuard[StreamingProvider]:
+    """Whether a provider gives its answer in pieces, in this way."""
+    return callable(getattr(provider, method, None))
 
 
 def _broken_by(error: ProviderError | DeadlineExceededError, hears: Hearer) -> ModelResponse:
