@@ -6,6 +6,7 @@ Neighbours: `_evaluate` asks with it; `api` has the options.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -33,7 +34,8 @@ class Configuration:
     Attributes:
         name: What it is called in a report, once in an evaluation.
         samples: How many answers are drawn for each input. With a temperature above 0, and where
-            the model takes a seed, each has another one, so that a rerun gives the same.
+            the model takes a seed, each answer has its own, made of that of the options, the id
+            and the number of the sample, so that a rerun gives the same.
         options: The keywords of Extractor: model, sampling, strategy, decoding, ...
 
     Raises:
@@ -70,25 +72,24 @@ class Way:
         self._target = target
         self._options = dict(configuration.options)
         self._options["model"] = shared(self._options.get("model"))
-        self._extractors: dict[int | None, Extractor[Any]] = {}
-        first = self._made(None)
-        self._extractors[None] = first
-        self._provider = first.provider
+        self._first = self._made(None)
+        self._provider = self._first.provider
 
     @property
     def model(self) -> str:
         """Who is asked."""
         return f"{self._provider.name}:{self._provider.model}"
 
-    def extractor(self, sample: int) -> Extractor[Any]:
+    def extractor(self, id: str, sample: int) -> Extractor[Any]:
         """Return what asks for one of the answers to an input."""
-        seed = self._seed(sample)
-        if seed not in self._extractors:
-            self._extractors[seed] = self._made(seed)
-        return self._extractors[seed]
+        return self._made(self._seed(id, sample))
 
-    def parameters(self, sample: int) -> JsonObject:
+    def parameters(self, sample: int = 0, *, id: str | None = None) -> JsonObject:
         """Return all that makes the answer another one, as plain JSON.
+
+        Args:
+            sample: Which of the answers to an input.
+            id: The input; None tells of all of them, with the seed that theirs come from.
 
         Raises:
             UsageError: If an option has no form that stays the same from one process to another.
@@ -98,21 +99,29 @@ class Way:
             for name, value in sorted(self._options.items())
             if name not in _SILENT
         }
-        return {**told, "sample": sample, "seed": self._seed(sample), "prompt": prompts.VERSION}
+        seed = self._seed(id, sample)
+        return {**told, "sample": sample, "seed": seed, "prompt": prompts.VERSION}
 
     def close(self) -> None:
         """Release what was made for it."""
-        for extractor in self._extractors.values():
-            extractor.close()
+        self._first.close()
 
-    def _seed(self, sample: int) -> int | None:
-        """Return the seed of a sample, where one says anything."""
+    def _seed(self, id: str | None, sample: int) -> int | None:
+        """Return the seed of an answer, where one says anything.
+
+        Answers that share a seed share their luck: were it the same for all inputs, the inputs
+        would no longer be independent, and every interval over them too narrow.
+        """
         sampling = self._options.get("sampling")
         if not isinstance(sampling, Sampling) or not sampling.temperature:
             return None
         if "seed" not in self._provider.capabilities.sampling:
             return None
-        return (sampling.seed or 0) + sample
+        base = sampling.seed or 0
+        if id is None:
+            return base
+        digest = hashlib.sha256(f"{base} {sample} {id}".encode("utf-8", "backslashreplace"))
+        return int.from_bytes(digest.digest()[:4], "big") >> 1  # every provider takes 31 bits
 
     def _made(self, seed: int | None) -> Extractor[Any]:
         options = dict(self._options)

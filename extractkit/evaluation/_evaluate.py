@@ -137,7 +137,7 @@ def evaluate(
                 way.configuration.name: {
                     "model": way.model,
                     "samples": way.configuration.samples,
-                    "parameters": way.parameters(0),
+                    "parameters": way.parameters(),
                 }
                 for way in ways
             },
@@ -163,7 +163,7 @@ def _key(way: Way, case: Case, sample: int, compiled: Any) -> Key:
         case.text,
         target=compiled.fingerprint,
         model=way.model,
-        parameters=way.parameters(sample),
+        parameters=way.parameters(sample, id=case.id),
     )
 
 
@@ -236,7 +236,7 @@ class _Run:
         with self._lock:
             is_first = name not in self._asked
             self._asked.add(name)
-            extractor = task.way.extractor(task.sample)
+            extractor = task.way.extractor(task.case.id, task.sample)
         began = time.perf_counter()
         try:
             result = extractor.extract(task.case.text)

@@ -152,11 +152,17 @@ def test_what_could_not_be_asked_counts_and_is_asked_the_next_time(tmp_path: Pat
     assert len(provider.requests) == 4
 
 
-def test_samples_have_seeds_of_their_own_where_the_model_takes_one() -> None:
-    provider = FakeProvider(echo)
-    hot = Sampling(temperature=1.0, seed=10)
-    evaluate(Invoice, cases(1), configs=[config("a", provider, samples=3, sampling=hot)])
-    assert [request.sampling.seed for request in provider.requests] == [10, 11, 12]
+def test_each_answer_has_a_seed_of_its_own_where_the_model_takes_one() -> None:
+    def seeds(first: int) -> list[int | None]:
+        provider = FakeProvider(echo)
+        hot = Sampling(temperature=1.0, seed=first)
+        evaluate(Invoice, cases(3), configs=[config("a", provider, samples=4, sampling=hot)])
+        return [request.sampling.seed for request in provider.requests]
+
+    found = seeds(10)
+    assert len(set(found)) == 12  # inputs that share their luck would not be independent
+    assert seeds(10) == found
+    assert not set(seeds(11)) & set(found)
     unseeded = FakeProvider(echo, capabilities=Capabilities(sampling=frozenset({"temperature"})))
     warm = Sampling(temperature=1.0)
     evaluate(Invoice, cases(1), configs=[config("a", unseeded, samples=2, sampling=warm)])
