@@ -7,7 +7,8 @@ are mapped to JSON Schema's, and a choice beside a list is one of its elements. 
 definitions of a case compile together. The true arguments, one call with the first accepted value
 of each and one with only the required ones, go out as the schema asks for them, come back exactly,
 and reach CONSISTENT; `_WRONG_LABELS` says which labels do not fit their own schema, and why. An
-argument that is not declared and one of a wrong type, both made of the true ones, are caught.
+argument that is not declared and one of a wrong type, both made of the true ones, are caught. All
+calls of a case together, as an answer that lists them, go out and come back exactly as well.
 
 Exits with 1 unless all of that holds.
 """
@@ -25,7 +26,7 @@ from typing import Any
 from extractkit.api import parse_tool_calls
 from extractkit.errors import SchemaError
 from extractkit.schema import compile_schema
-from extractkit.tools import Tool, ToolApi, ToolCall, definitions
+from extractkit.tools import Tool, ToolApi, ToolCall, answer_of, definitions
 from tests.acceptance.shared_data import Bounds, data_folder, rows
 
 _APIS: tuple[ToolApi, ...] = ("openai", "openai-chat", "anthropic", "compatible", "mcp")
@@ -206,6 +207,24 @@ def _fits(sample: _Sample) -> bool:
     return bool(jsonschema_rs.is_valid(sample.tool.target, sample.arguments))
 
 
+def _try_listed(
+    tools: list[Tool[..., Any]], samples: list[_Sample], counts: Counter[str]
+) -> Iterator[str]:
+    """Yield what is wrong with the calls of a case as an answer that lists them."""
+    import jsonschema_rs
+
+    called = [{"name": each.tool.name, "arguments": each.arguments} for each in samples]
+    answer = answer_of(tuple(tools), least=0, most=len(called) or 1)
+    for dialect in ("llguidance", "openai-strict"):
+        counts["answers that list calls"] += 1
+        compiled = compile_schema(answer, dialect)
+        sent = compiled.lower({"calls": called})
+        if not jsonschema_rs.is_valid(compiled.schema, sent):
+            yield f"{dialect}: the calls do not fit the answer that lists them"
+        if _text(compiled.lift(sent)) != _text({"calls": called}):
+            yield f"{dialect}: the calls are not lifted: {compiled.lift(sent)}"
+
+
 def main() -> int:
     """Print what holds, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -225,10 +244,14 @@ def main() -> int:
                     counts["definitions"] += len(tools)
                 except SchemaError as error:
                     wrong.append(f"{case['id']} {api}: {error}")
-            for sample in labelled_of(case, tools):
-                if not _fits(sample):
-                    misfits[sample.id] = json.dumps(sample.arguments)[:300]
-                    continue
+            samples = list(labelled_of(case, tools))
+            sound = list(filter(_fits, samples))
+            misfits |= {
+                each.id: json.dumps(each.arguments)[:300] for each in samples if each not in sound
+            }
+            listed = _try_listed(list(tools.values()), sound, counts)
+            wrong += [f"{case['id']} {said}" for said in listed]
+            for sample in sound:
                 counts["samples"] += 1
                 for api in ("openai", "anthropic", "mcp"):
                     wrong += [f"{sample.id} {api}: {said}" for said in _try(sample, api, counts)]
