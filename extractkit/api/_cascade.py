@@ -295,10 +295,11 @@ def _maps(
     else:
         maps = tuple(calibration)
     for each in maps:
-        if each is not None and not callable(getattr(each, "apply", None)):
+        is_map = callable(getattr(each, "apply", None))
+        if each is not None and (not is_map or isinstance(each, type | AbstentionPolicy)):
             raise UsageError(
                 f"calibration holds a {type(each).__name__}; expected a map such as "
-                "TemperatureScaling, or None"
+                "TemperatureScaling.fit(...), or None"
             )
     if len(maps) != policies:
         raise UsageError(

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
-from extractkit.calibration._deciding import Map, calibrated, deciding
+from extractkit.calibration._deciding import Map, calibrated, deciding, require_calibration
 from extractkit.calibration._fields import field_of
 from extractkit.calibration._figures import wilson_interval
 from extractkit.calibration._pairs import checked_pairs, is_share, require_share
@@ -62,8 +62,10 @@ class Outcome:
         coverage: Their share.
         accuracy: The share of the kept that is right; None where none is kept.
         interval: Wilson interval of `accuracy` at 95 %; None where none is kept.
-        seen: How many of the pairs are equal to one that the threshold was chosen on, as far as
-            that is known: a few can be by chance, where confidences are round.
+        seen: How many of the pairs are equal to one that the threshold was chosen on, of those
+            that came once there: a few can be by chance. None where less than a tenth of these
+            came once, because confidences are round, or nothing is known of them: then it cannot
+            be told whether pairs come again.
     """
 
     count: int
@@ -71,7 +73,7 @@ class Outcome:
     coverage: float
     accuracy: float | None
     interval: tuple[float, float] | None
-    seen: int = 0
+    seen: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +164,7 @@ class AbstentionPolicy:
         pairs = checked_pairs(confidences, correct)
         grid, tested = apart(pairs) if unlabelled is None else (claimed(unlabelled), pairs)
         test = ThresholdTest(sorted(tested), target_accuracy, 1.0 - confidence_level)
-        threshold = test.lowest(grid)
+        threshold = test.lowest(grid, is_claimed=unlabelled is not None)
         kept, right = (0, 0) if threshold is None else test.counts(threshold)
         return cls(
             threshold=threshold,
@@ -213,6 +215,7 @@ class AbstentionPolicy:
         Raises:
             UsageError: If `result` is none, or `calibration` is no map.
         """
+        require_calibration(calibration)
         kept: list[Pointer] = []
         abstained: dict[Pointer, str] = {}
         for pointer, known in deciding(result, self.fields).items():
@@ -261,6 +264,9 @@ class AbstentionPolicy:
     def evaluate(self, confidences: Iterable[float], correct: Iterable[bool]) -> Outcome:
         """Return what the policy does to pairs that it was not fitted on.
 
+        A part of the pairs that it was fitted on is found where their confidences differ; of
+        round ones (0.6 again and again) it is not, and `seen` is None.
+
         Raises:
             UsageError: If there are no pairs, or they are those that it was fitted on, or so many
                 of them are equal to one of those as chance does not explain: on these it looks
@@ -283,7 +289,7 @@ class AbstentionPolicy:
             coverage=len(outcomes) / len(pairs),
             accuracy=right / len(outcomes) if outcomes else None,
             interval=wilson_interval(right, len(outcomes)) if outcomes else None,
-            seen=found.same,
+            seen=found.same if found.is_known else None,
         )
 
     def to_json(self) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final, cast
 
 from extractkit.calibration._maps import LEAST_TEMPERATURE, temperature_of
-from extractkit.calibration._pairs import sigmoid
+from extractkit.calibration._pairs import listed, sigmoid
 from extractkit.calibration._record import counts_of, numbers_of, read_record, write_record
 from extractkit.errors import UsageError
 from extractkit.results import Confidence
@@ -61,7 +61,9 @@ class ChoiceScaling:
             UsageError: If there are no answers, one is no such pair, or the right one is not among
                 the alternatives.
         """
-        places = [_logarithms(place, answer) for place, answer in enumerate(answers)]
+        places = [
+            _logarithms(place, answer) for place, answer in enumerate(listed("answers", answers))
+        ]
         if not places:
             raise UsageError("found no answers; expected at least 1")
 
@@ -155,10 +157,11 @@ def _is_open(confidence: Confidence) -> bool:
 def _logarithms(place: int, answer: object) -> tuple[list[float], float]:
     """Return the log-probabilities of all alternatives, and that of the right one."""
     alternatives, right = _read(place, answer)
-    if right not in alternatives:
+    names: list[object] = [*alternatives]
+    if right not in names or not all(isinstance(name, str) for name in names):
         raise UsageError(
             f"answers[{place}]: the right one is {right!r:.60}, and the alternatives are "
-            f"{', '.join(alternatives) or 'none'}; expected one of them, as JSON text"
+            f"{', '.join(map(str, names)) or 'none'}; expected one of them, as JSON text"
         )
     for label, mass in alternatives.items():
         numbers_of(f"answers[{place}], {label:.60}", low=0.0, high=1.0, probability=mass)

@@ -16,7 +16,7 @@ from extractkit.errors import UsageError
 from extractkit.paths import Pointer
 from extractkit.results import Confidence, ExtractionResult
 
-__all__ = ["Map", "calibrated", "deciding", "least_confidence"]
+__all__ = ["Map", "calibrated", "deciding", "least_confidence", "require_calibration"]
 
 Map: TypeAlias = Calibration | FieldCalibration | ChoiceScaling
 """What confidences can go through before they are compared."""
@@ -44,6 +44,7 @@ def least_confidence(
     Raises:
         UsageError: If `result` is none, or `calibration` is no map.
     """
+    require_calibration(calibration)
     numbers = [
         None if found is None else calibrated(pointer, found, calibration)[0]
         for pointer, known in deciding(result, fields).items()
@@ -127,6 +128,7 @@ def calibrated(
     Raises:
         UsageError: If `calibration` is no map.
     """
+    require_calibration(calibration)
     if isinstance(calibration, ChoiceScaling):
         if confidence.probability is not None:
             confidence = calibration.apply(confidence)
@@ -136,11 +138,21 @@ def calibrated(
         return number, confidence.reason
     if isinstance(calibration, FieldCalibration):
         return calibration.apply(pointer, number), ""
-    if not hasattr(calibration, "apply"):
-        raise UsageError(
-            f"calibration={calibration!r:.60}: expected a map such as TemperatureScaling"
-        )
     return calibration.apply(number), ""
+
+
+def require_calibration(given: object) -> None:
+    """Return if confidences can go through `given`: None, or a map that was fitted.
+
+    Raises:
+        UsageError: If it is neither.
+    """
+    is_map = callable(getattr(given, "apply", None)) and getattr(given, "kind", "") != "abstention"
+    if given is not None and (isinstance(given, type) or not is_map):
+        raise UsageError(
+            f"calibration={given!r:.60}: expected a map such as TemperatureScaling.fit(...), or "
+            "None"
+        )
 
 
 def _low_end(confidence: Confidence) -> float | None:

@@ -10,14 +10,15 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final, cast
 
 from extractkit.calibration._choices import ChoiceScaling
 from extractkit.calibration._isotonic import IsotonicCalibration
 from extractkit.calibration._maps import Calibration, PlattScaling, TemperatureScaling
-from extractkit.calibration._pairs import Pairs, checked_pairs
-from extractkit.calibration._record import read_record, write_record
+from extractkit.calibration._pairs import Pairs, checked_pairs, listed
+from extractkit.calibration._record import pointer_of, read_record, write_record
 from extractkit.errors import UsageError
+from extractkit.messages import require_number
 from extractkit.paths import Pointer, is_object, split
 from extractkit.paths import join as join_pointer
 from extractkit.results import Confidence
@@ -32,7 +33,12 @@ _KINDS: Final[Mapping[str, type[Calibration]]] = {
 
 
 def field_of(pointer: Pointer) -> str:
-    """Return the field that a leaf belongs to: its pointer with "*" for each number."""
+    """Return the field that a leaf belongs to: its pointer with "*" for each number.
+
+    Raises:
+        UsageError: If it is no JSON Pointer.
+    """
+    pointer = pointer_of("pointer", pointer)
     if not any(letter.isdigit() for letter in pointer):
         return pointer
     tokens = ("*" if token.isdecimal() else token for token in split(pointer))
@@ -54,8 +60,12 @@ class FieldCalibration:
     fields: Mapping[str, Calibration] = field(default_factory=dict[str, Calibration])
 
     def __post_init__(self) -> None:
-        for found in (self.pooled, *self.fields.values()):
+        if not isinstance(cast("object", self.fields), Mapping):
+            raise UsageError(f"fields={self.fields!r:.60}: expected maps by field")
+        for name, found in self.fields.items():
+            pointer_of("fields", name)
             _require_map(type(found))
+        _require_map(type(self.pooled))
 
     @classmethod
     def fit(
@@ -79,10 +89,10 @@ class FieldCalibration:
                 on such answers.
         """
         _require_map(method)
-        if least < 1:
-            raise UsageError(f"least={least}: expected at least 1")
+        require_number("FieldCalibration.fit", "least", least, low=1, whole=True)
         by_field: dict[str, Pairs] = {}
-        for pointer, confidence, outcome in answers:
+        for place, answer in enumerate(listed("answers", answers)):
+            pointer, confidence, outcome = _triple(place, answer)
             by_field.setdefault(field_of(pointer), []).append((confidence, outcome))
         fitted = {
             name: _fitted(method, pairs) for name, pairs in by_field.items() if len(pairs) >= least
@@ -95,7 +105,7 @@ class FieldCalibration:
         """Return the probability that the leaf at `pointer` is right.
 
         Raises:
-            UsageError: If `confidence` is no number in [0, 1].
+            UsageError: If `confidence` is no number in [0, 1], or the pointer is none.
         """
         return self.fields.get(field_of(pointer), self.pooled).apply(confidence)
 
@@ -103,7 +113,16 @@ class FieldCalibration:
         """Return the probability of being right of every leaf that has a confidence.
 
         From its `probability`; a policy takes the low end, where it has bounds.
+
+        Raises:
+            UsageError: If these are no confidences by pointer.
         """
+        given: Any = confidences
+        if not isinstance(given, Mapping):
+            raise UsageError(f"found {given!r:.60}; expected confidences by pointer")
+        for pointer, found in confidences.items():
+            if not isinstance(cast("object", found), Confidence):
+                raise UsageError(f"{pointer!r:.60} has {found!r:.60}; expected a Confidence")
         return {
             pointer: self.apply(pointer, confidence.probability)
             for pointer, confidence in confidences.items()
@@ -142,7 +161,9 @@ def _require_map(method: object) -> None:
             "confidence per answer; expected TemperatureScaling, PlattScaling or "
             "IsotonicCalibration, or give a ChoiceScaling to the policy by itself"
         )
-    if not isinstance(method, type) or not all(map(partial(hasattr, method), ("fit", "apply"))):
+    is_class = isinstance(method, type) and all(map(partial(hasattr, method), ("fit", "apply")))
+    # A policy has both, and decides where a map gives a probability.
+    if not is_class or getattr(method, "kind", "") == "abstention":
         raise UsageError(
             f"found {method!r:.60} for a map; expected a class such as TemperatureScaling"
         )
@@ -150,6 +171,16 @@ def _require_map(method: object) -> None:
 
 def _fitted(method: type[Calibration], pairs: Pairs) -> Calibration:
     return method.fit([value for value, _ in pairs], [outcome for _, outcome in pairs])
+
+
+def _triple(place: int, answer: Any) -> tuple[Pointer, float, bool]:
+    if isinstance(answer, tuple | list) and len(cast("list[object]", answer)) == 3:
+        pointer, confidence, outcome = cast("tuple[Any, Any, Any]", answer)
+        return pointer_of(f"answers[{place}]", pointer), confidence, outcome
+    raise UsageError(
+        f"answers[{place}] is {answer!r:.60}; expected (pointer of the leaf, confidence, whether "
+        "it was right)"
+    )
 
 
 def _loaded(record: object) -> Calibration:

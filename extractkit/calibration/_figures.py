@@ -7,15 +7,17 @@ from: bins are stated, accuracy comes with its coverage.
 from __future__ import annotations
 
 import math
+import operator
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from statistics import NormalDist
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
-from extractkit.calibration._pairs import Pairs, checked_pairs, require_share
+from extractkit.calibration._pairs import Pairs, checked_pairs, is_share, listed, require_share
 from extractkit.errors import UsageError
 from extractkit.messages import require_number
 
@@ -33,6 +35,7 @@ __all__ = [
 ]
 
 _LEAST: Final = 1e-15
+_MOST_BINS: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,20 +109,24 @@ def expected_calibration_error(
     Args:
         confidences: Probabilities.
         correct: Whether each answer was right.
-        bins: How many bins, at least 1.
+        bins: How many bins, from 1 to 10,000.
         scheme: See Reliability. A bin of equal width holds its lower end; the last one both.
         start: Where the first bin of equal width begins; of two alternatives, the chosen one is
             never below 0.5.
 
     Raises:
-        UsageError: If there are no pairs, `bins` is below 1, or a confidence is below `start`.
+        UsageError: If there are no pairs, `bins` is out of its range, or a confidence is below
+            `start`.
     """
     pairs = sorted(checked_pairs(confidences, correct))
-    if scheme not in ("width", "mass"):
+    scheme_given: object = scheme
+    if scheme_given not in ("width", "mass"):
         raise UsageError(f"scheme={scheme!r:.60}: expected 'width' or 'mass'")
     require_number("expected_calibration_error", "bins", bins, low=1, whole=True)
-    if not 0.0 <= start < 1.0:
-        raise UsageError(f"start={start}: expected a number from 0 to below 1")
+    if bins > _MOST_BINS:
+        raise UsageError(f"bins={bins}: expected at most {_MOST_BINS}")
+    if not is_share(start) or start == 1.0:
+        raise UsageError(f"start={start!r:.60}: expected a number from 0 to below 1")
     if scheme == "width" and pairs[0][0] < start:
         raise UsageError(f"a confidence is {pairs[0][0]}, below start={start}; lower the start")
     ranges = _by_width(pairs, bins, start) if scheme == "width" else _by_mass(pairs, bins)
@@ -224,8 +231,11 @@ def wilson_interval(
         UsageError: If a number is out of its range.
     """
     require_share("confidence_level", confidence_level)
-    if count < 1 or not 0 <= successes <= count:
-        raise UsageError(f"found {successes} of {count}; expected 0 to count of at least 1")
+    if not (_is_whole(successes) and _is_whole(count) and count >= 1 and 0 <= successes <= count):
+        raise UsageError(
+            f"found {successes!r:.60} of {count!r:.60}; expected whole numbers, 0 to count of at "
+            "least 1"
+        )
     z = NormalDist().inv_cdf(0.5 + confidence_level / 2)
     share = successes / count
     middle = (share + z * z / (2 * count)) / (1 + z * z / count)
@@ -234,6 +244,13 @@ def wilson_interval(
     low = 0.0 if not successes else max(0.0, middle - half)
     high = 1.0 if successes == count else min(1.0, middle + half)
     return low, high
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether it is a whole number, NumPy's too."""
+    with suppress(TypeError):
+        return not isinstance(value, bool) and operator.index(value) == value
+    return False
 
 
 def accuracy_coverage_curve(
@@ -270,6 +287,9 @@ def accuracy_at_coverage(curve: Sequence[CoveragePoint], coverage: float) -> Cov
     Raises:
         UsageError: If `coverage` is not above 0 and at most 1, or the curve is empty.
     """
-    if not 0.0 < coverage <= 1.0 or not curve:
-        raise UsageError(f"coverage={coverage!r}: expected above 0 and at most 1, and a curve")
-    return next(point for point in curve if point.coverage >= coverage - 1e-12)
+    points = listed("curve", curve)
+    if not all(isinstance(point, CoveragePoint) for point in points):
+        raise UsageError(f"curve={curve!r:.60}: expected what accuracy_coverage_curve gives")
+    if not is_share(coverage) or coverage == 0.0 or not points:
+        raise UsageError(f"coverage={coverage!r:.60}: expected above 0 and at most 1, and a curve")
+    return next(point for point in points if point.coverage >= coverage - 1e-12)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from extractkit.calibration._pairs import checked_pairs
+from extractkit.calibration._pairs import checked_pairs, listed
 from extractkit.calibration._record import (
     counts_of,
     numbers_of,
@@ -46,6 +46,8 @@ class IsotonicCalibration:
 
     def __post_init__(self) -> None:
         counts_of("IsotonicCalibration", count=self.count)
+        for name in ("confidences", "probabilities"):
+            object.__setattr__(self, name, listed(name, getattr(self, name)))
         for value in (*self.confidences, *self.probabilities):
             numbers_of("IsotonicCalibration", low=0.0, high=1.0, point=value)
         if not self.confidences or len(self.confidences) != len(self.probabilities):

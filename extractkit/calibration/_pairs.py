@@ -48,16 +48,15 @@ def checked_pairs(
     return [(float(value), bool(outcome)) for value, outcome in zip(values, outcomes, strict=True)]
 
 
-def listed(name: str, values: object) -> tuple[Any, ...]:
+def listed(name: str, values: Any) -> tuple[Any, ...]:
     """Return what is given one by one as a tuple.
 
     Raises:
         UsageError: If it is nothing of the kind, or a text or mapping.
     """
-    given: Any = values
-    if isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping):
-        with suppress(TypeError):  # an array of no dimension
-            return tuple(given)
+    if not isinstance(values, str | bytes | Mapping):
+        with suppress(TypeError):
+            return tuple(values)
     raise UsageError(f"{name}={values!r:.60}: expected a list")
 
 

@@ -32,12 +32,15 @@ class Overlap:
     """How many pairs are equal to one that a policy was fitted on.
 
     Attributes:
+        is_known: Whether at least a tenth of the pairs that it was fitted on came once, so that
+            some would be found again: of round confidences nothing tells old from new.
         compared: How many could be compared.
         same: How many of these are equal to one.
         by_chance: How many would be where all are new.
         spread: The standard error of the difference between these two then.
     """
 
+    is_known: bool
     compared: int
     same: int
     by_chance: float
@@ -79,13 +82,15 @@ def overlap(seen: str, fitted: int, pairs: Pairs) -> Overlap:
     joined = written.rstrip("+")
     marks = [joined[at : at + _SIZE] for at in range(0, len(joined), _SIZE)]
     if not marks:
-        return Overlap(compared=0, same=0, by_chance=0.0, spread=0.0)
+        return Overlap(is_known=False, compared=0, same=0, by_chance=0.0, spread=0.0)
     last = marks[-1] if written.endswith("+") else "g"  # above every mark
     found = [mark for mark in map(_mark, pairs) if mark <= last]
     known = frozenset(marks)
     each = 2 * len(found) / max(1, fitted)
     by_chance = each * (int(twice) + 1)
+    once = len(marks) if last == "g" else len(marks) * 16**_SIZE / (int(last, 16) + 1)
     return Overlap(
+        is_known=10 * once >= fitted,
         compared=len(found),
         same=sum(mark in known for mark in found),
         by_chance=by_chance,

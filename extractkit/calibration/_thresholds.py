@@ -10,7 +10,8 @@ and a level is handed on from a rejected hypothesis to the next one only.
 This is split fixed-sequence testing as in Learn then Test (Angelopoulos, Bates, Candes, Jordan and
 Lei, 2021, arXiv:2110.01052): a part of the pairs that is not tested says where to begin. From there
 it goes on to lower thresholds. Two more starting points at higher ones share the level, as in
-the fallback procedure (Wiens, Pharmaceutical Statistics 2, 2003), for when the first test fails.
+the fallback procedure (Wiens, Pharmaceutical Statistics 2, 2003), for when the first test fails;
+where no labels say where to begin, one at a lower one, too.
 
 Neighbours: `_binomial` has the tails, `_abstention` is the policy with the threshold.
 """
@@ -25,12 +26,16 @@ from typing import Final, TypeAlias
 
 from extractkit.calibration._binomial import least_count, upper_tail
 from extractkit.calibration._maps import PlattScaling
-from extractkit.calibration._pairs import Pairs, checked_pairs
+from extractkit.calibration._pairs import Pairs, checked_pairs, listed
 
 __all__ = ["Grid", "ThresholdTest", "apart", "claimed"]
 
 _STARTS: Final = ((1.0, 0.7), (0.5, 0.2), (0.25, 0.1))
 """Starting points: coverage as a share of the first one's, and share of the level."""
+_BELIEVED_STARTS: Final = ((1.0, 0.5), (0.5, 0.2), (0.25, 0.1))
+"""The same where the list believes the confidences: the rest is for a start of its own."""
+_WIDE_START: Final = (0.75, 0.2)
+"""Coverage of all of the list, and share of the level: for when the most confident are wrong."""
 _ROOM: Final = 1.2
 """So many times the fewest answers that can show anything are wanted for a start."""
 _GRID_SHARE: Final = 5
@@ -62,7 +67,7 @@ def apart(pairs: Pairs) -> tuple[Grid, Pairs]:
 
 def claimed(unlabelled: Iterable[float]) -> Grid:
     """Return confidences, believed as they are: the order may be a poor one, the test is exact."""
-    values = list(unlabelled)
+    values = listed("unlabelled", unlabelled)
     pairs = checked_pairs(values, [True] * len(values))
     return sorted(((value, value) for value, _ in pairs), reverse=True)
 
@@ -83,15 +88,16 @@ class ThresholdTest:
         place = bisect_left(self._values, threshold)
         return len(self._values) - place, self._right_from[place]
 
-    def lowest(self, grid: Grid) -> float | None:
+    def lowest(self, grid: Grid, *, is_claimed: bool = False) -> float | None:
         """Return the lowest threshold that is shown to reach the target.
 
         Args:
             grid: Of answers that are not among the tested pairs.
+            is_claimed: Nothing but the confidences themselves says where it is worth beginning.
         """
         found: float | None = None
         carried = 0.0
-        for threshold, share in self._sequence(grid):
+        for threshold, share in self._sequence(grid, is_claimed=is_claimed):
             level = carried + share * self._level
             carried = 0.0
             if not level:
@@ -102,13 +108,13 @@ class ThresholdTest:
                 found = threshold if found is None else min(found, threshold)
         return found
 
-    def _sequence(self, grid: Grid) -> list[tuple[float, float]]:
+    def _sequence(self, grid: Grid, *, is_claimed: bool) -> list[tuple[float, float]]:
         """Return thresholds in the order of their tests, with the share of the level of each."""
         thresholds, signals = self._signals(grid)
         first = max(range(len(thresholds)), key=signals.__getitem__)
         sequence: list[tuple[float, float]] = []
         end = len(thresholds)
-        for coverage, share in _STARTS:
+        for coverage, share in _BELIEVED_STARTS if is_claimed else _STARTS:
             start = min(int((first + 1) * coverage), end - 1) if end < len(thresholds) else first
             start = max(start, 0)
             chain = thresholds[start:end]
@@ -116,6 +122,10 @@ class ThresholdTest:
             end = start
             if not end:
                 break
+        if is_claimed:  # thresholds may come twice: each time has a level of its own
+            coverage, share = _WIDE_START
+            wide = thresholds[int(len(thresholds) * coverage) :]
+            sequence += [(value, share * (not place)) for place, value in enumerate(wide)]
         return sequence
 
     def _signals(self, grid: Grid) -> tuple[list[float], list[float]]:

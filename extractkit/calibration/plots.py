@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from extractkit.calibration._figures import CoveragePoint, Reliability
+from extractkit.calibration._pairs import is_share, listed
 from extractkit.errors import MissingDependencyError, UsageError
 
 if TYPE_CHECKING:
@@ -38,7 +39,10 @@ def reliability_diagram(
         UsageError: If there is no table, or they have no names.
         MissingDependencyError: If matplotlib is not installed.
     """
-    _require_named(tables, "tables", '{"as given": expected_calibration_error(...)}')
+    example = '{"as given": expected_calibration_error(...)}'
+    _require_named(tables, "tables", example)
+    for table in tables.values():
+        _require_kind(table, Reliability, "tables", example)
     if not tables:
         raise UsageError("found no table; expected at least one")
     figure, axes = _figure("reliability_diagram")
@@ -77,8 +81,14 @@ def accuracy_coverage_diagram(
         UsageError: If there is no curve, one is empty, or they have no names.
         MissingDependencyError: If matplotlib is not installed.
     """
-    _require_named(curves, "curves", '{"as given": accuracy_coverage_curve(...)}')
-    if not curves or not all(curves.values()):
+    example = '{"as given": accuracy_coverage_curve(...)}'
+    _require_named(curves, "curves", example)
+    for curve in curves.values():
+        for point in listed("curves", curve):
+            _require_kind(point, CoveragePoint, "curves", example)
+    if target_accuracy is not None and not is_share(target_accuracy):
+        raise UsageError(f"target_accuracy={target_accuracy!r:.60}: expected a number from 0 to 1")
+    if not curves or not all(map(len, curves.values())):
         raise UsageError("found no curve, or an empty one; expected one with points at least")
     figure, axes = _figure("accuracy_coverage_diagram")
     lowest = 1.0
@@ -115,6 +125,11 @@ def _require_named(given: object, name: str, example: str) -> None:
         raise UsageError(
             f"{name} is a {type(given).__name__}; expected a dict by name, such as {example}"
         )
+
+
+def _require_kind(given: object, kind: type, name: str, example: str) -> None:
+    if not isinstance(given, kind):
+        raise UsageError(f"{name} holds {given!r:.60}; expected what it has in {example}")
 
 
 def _figure(feature: str) -> tuple[Any, Any]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from extractkit.confidence._alike import NOT_THERE, Leaf, Places, places_of
 from extractkit.confidence._options import OPEN_LABELS
+from extractkit.confidence._words import unavailable
 from extractkit.errors import UsageError
 from extractkit.paths import JsonValue, Pointer, get, split
 from extractkit.results import Confidence
@@ -22,6 +23,7 @@ __all__ = ["Tally", "agreement"]
 
 _FIRST: Final[Any] = object()
 _ROUNDING: Final = 1e-9
+_NOWHERE: Final = "not available: no answer has such a place"
 
 
 def agreement(
@@ -53,6 +55,7 @@ def agreement(
         UsageError: If there are fewer than two answers, fewer than documents, or the shares are
             not one for each document, from 0 up and together at most 1, or a leaf is no pointer.
     """
+    require_list("documents", documents)
     tally = Tally(len(documents), asked, shares)
     _require_pointers(leaves)
     places = places_of(compiled)
@@ -61,7 +64,11 @@ def agreement(
     found: dict[Pointer, Confidence] = {}
     for pointer in leaves:
         place = mine.place(pointer)
-        found[pointer] = tally.of(mine.at(place), [each.at(place) for each in read])
+        own, others = mine.at(place), [each.at(place) for each in read]
+        if own is NOT_THERE and all(other is NOT_THERE for other in others):
+            found[pointer] = unavailable(_NOWHERE)
+        else:
+            found[pointer] = tally.of(own, others)
     return found
 
 
@@ -107,10 +114,11 @@ class Tally:
         self._documents = documents
         self._count = documents if asked is None else asked
         self._shares = shares
-        if not documents or self._count < max(2, documents):
+        is_count = isinstance(cast("object", self._count), int)
+        if not documents or not is_count or self._count < max(2, documents):
             raise UsageError(
-                f"found {documents} documents of {self._count} answers; expected at least two "
-                "answers, one of them a document, and no more documents than answers"
+                f"found {documents} documents of {self._count!r:.60} answers; expected at least "
+                "two answers, one of them a document, and no more documents than answers"
             )
         if shares is not None:
             _require_shares(shares, documents)
@@ -151,18 +159,27 @@ class Tally:
 
 
 def _require_shares(shares: Sequence[float], documents: int) -> None:
+    require_list("shares", shares)
     if len(shares) != documents:
         raise UsageError(
             f"found {len(shares)} shares for {documents} documents; expected one for each"
         )
-    if not all(share >= 0.0 for share in shares) or not math.fsum(shares) <= 1.0 + _ROUNDING:
+    numbers = [share for share in shares if isinstance(cast("object", share), int | float)]
+    is_whole = len(numbers) == documents and all(0.0 <= share <= 1.0 for share in numbers)
+    if not is_whole or math.fsum(numbers) > 1.0 + _ROUNDING:
         raise UsageError(
             f"found the shares {list(shares)!r:.80}; expected numbers from 0 up, together at most "
             "1: divide them by their sum"
         )
 
 
+def require_list(name: str, given: object) -> None:
+    if not isinstance(given, Sequence) or isinstance(given, str | bytes):
+        raise UsageError(f"{name} is a {type(given).__name__}; expected a list")
+
+
 def _require_pointers(leaves: Sequence[Pointer]) -> None:
+    require_list("leaves", leaves)
     for place, pointer in enumerate(leaves):
         try:
             split(pointer)

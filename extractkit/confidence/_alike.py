@@ -18,6 +18,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Final, NamedTuple
 
 from extractkit.confidence._options import ABSENT, json_text
+from extractkit.errors import UsageError
 from extractkit.grounding.normalize import fold_phrase
 from extractkit.paths import JsonObject, JsonValue, Pointer, is_array, is_object, join
 from extractkit.schema import CompiledSchema
@@ -122,7 +123,14 @@ class Places:
         return found
 
     def leaf(self, value: JsonValue, node: Node | None) -> Leaf:
-        """Return what a scalar, or an empty list or object, counts as."""
+        """Return what a scalar, or an empty list or object, counts as.
+
+        Raises:
+            UsageError: If it is nothing that JSON has.
+        """
+        given: object = value
+        if given is not None and not isinstance(given, str | int | float | list | dict):
+            raise UsageError(f"found {given!r:.60} in a document; expected plain JSON")
         if node is not None and is_decimal(node, self.tree):
             return Leaf(_decimal_key(value), json_text(value))
         if not isinstance(value, str):

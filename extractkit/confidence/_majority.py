@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Final, TypeAlias
 
+from extractkit.confidence._agreement import require_list
 from extractkit.confidence._alike import MISSING, Leaf, Places, places_of
 from extractkit.errors import UsageError
 from extractkit.paths import JsonObject, JsonValue, Pointer, is_array, is_object
@@ -50,6 +51,7 @@ def majority(documents: Sequence[JsonValue], compiled: CompiledSchema) -> JsonVa
     Raises:
         UsageError: If there is no document.
     """
+    require_list("documents", documents)
     if not documents:
         raise UsageError("found no document; expected at least one to take the values from")
     places = places_of(compiled)

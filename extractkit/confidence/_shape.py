@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from extractkit.confidence._agreement import Tally
+from extractkit.confidence._agreement import Tally, require_list
 from extractkit.confidence._alike import MISSING, NOT_THERE, Leaf, Places, places_of
 from extractkit.confidence._options import json_text
 from extractkit.confidence._weighing import Scores
@@ -54,6 +54,7 @@ def shape_agreement(
     Raises:
         UsageError: As of `agreement`.
     """
+    require_list("documents", documents)
     tally = Tally(len(documents), asked, shares)
     places = places_of(compiled)
     lengths: dict[Pointer, Confidence] = {}

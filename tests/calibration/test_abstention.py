@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import random
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -139,14 +140,50 @@ def test_of_very_many_pairs_a_thousand_say_whether_they_come_again() -> None:
 @pytest.mark.parametrize("digits", [1, 2, 3])
 def test_round_confidences_are_equal_by_chance_and_reported_on(digits: int) -> None:
     """How many are equal is told; other pairs are not refused for it."""
-    told = 0
+    told: list[int | None] = []
     for seed in range(30):
         first, second = pairs(200, seed=seed), pairs(200, seed=seed + 100)
         policy = AbstentionPolicy.fit(
             [round(value, digits) for value in first[0]], first[1], target_accuracy=0.7
         )
-        told += policy.evaluate([round(value, digits) for value in second[0]], second[1]).seen
-    assert told
+        found = policy.evaluate([round(value, digits) for value in second[0]], second[1]).seen
+        told.append(found)
+    if digits == 1:  # nothing tells old from new
+        assert set(told) == {None}
+    else:
+        assert any(told)
+
+
+@pytest.mark.parametrize(
+    ("confidences", "correct"),
+    [
+        ([round(value, 1) for value in pairs(400, seed=5)[0]], pairs(400, seed=5)[1]),
+        ([0.5] * 100, [True] * 100),
+        ([0.2, 0.4, 0.6, 0.8, 1.0] * 60, [False, True, True, True, True] * 60),
+    ],
+)
+def test_of_round_confidences_it_is_not_said_that_no_pair_came_again(
+    confidences: list[float], correct: list[bool]
+) -> None:
+    policy = AbstentionPolicy.fit(confidences, correct, target_accuracy=0.7)
+    half = len(confidences) // 2
+    assert policy.evaluate(confidences[:half], correct[:half]).seen is None
+    assert policy_at(0.5).evaluate([0.6], [True]).seen is None  # nothing is known of its pairs
+
+
+def test_confidences_without_labels_find_what_most_confident_wrong_ones_hide() -> None:
+    """Accuracy 0.3 above 0.97, 0.9 below: all together reach the target, the first ones do not."""
+    found = 0
+    for seed in range(20):
+        rng = random.Random(seed)
+        values = [rng.random() for _ in range(600)]
+        right = [rng.random() < (0.3 if value > 0.97 else 0.9) for value in values]
+        policy = AbstentionPolicy.fit(
+            values, right, target_accuracy=0.8, confidence_level=0.9,
+            unlabelled=[rng.random() for _ in range(200)],
+        )  # fmt: skip
+        found += policy.threshold is not None
+    assert found >= 15
 
 
 def test_an_older_policy_without_marks_is_read() -> None:
@@ -339,7 +376,10 @@ def test_a_length_and_a_text_in_place_of_null_decide(place: str, fields: tuple[s
     plain = result_with({"/lines/0/tone": CHOICE, "/size": TEXT})
     pointer = "/lines" if place == "lengths" else "/size"
     for found, is_kept in ((CHOICE, True), (LITTLE, False), (NONE, False), (FORCED, True)):
-        result = dataclasses.replace(plain, **{place: {pointer: found}})
+        if place == "lengths":
+            result = dataclasses.replace(plain, lengths={pointer: found})
+        else:
+            result = dataclasses.replace(plain, presence={pointer: found})
         decision = policy_at(0.2, *fields).apply(result)
         assert decision.keep is is_kept
         assert (pointer in decision.abstained) is not is_kept
