@@ -1,6 +1,7 @@
 """How good extractions are: rates over all inputs, with intervals, against labels.
 
     asking        evaluate, Configuration, Progress; EvaluationReport, compare
+    again         write_run, read_run, recall: a report from a journal
     data          Dataset, Case
     comparing     Ruler; Exact, Text, Number, Moment, Items, Ignored
     one answer    Observation, measured, Measures
@@ -37,6 +38,7 @@ from extractkit.evaluation._judged import Comparison, Judged, ListMatch, Outcome
 from extractkit.evaluation._judging import Rule, Ruler
 from extractkit.evaluation._measures import Measures, measured
 from extractkit.evaluation._observation import Observation
+from extractkit.evaluation._recall import Recalled, Run, read_run, recall, write_run
 from extractkit.evaluation._report import Answered, EvaluationReport, compare
 from extractkit.evaluation._summary import (
     Difference,
@@ -69,8 +71,10 @@ __all__ = [
     "Observation",
     "Outcome",
     "Progress",
+    "Recalled",
     "Rule",
     "Ruler",
+    "Run",
     "Summary",
     "Text",
     "Unlabelled",
@@ -86,5 +90,8 @@ __all__ = [
     "quantile_interval",
     "rate_interval",
     "ratio_interval",
+    "read_run",
+    "recall",
     "summarise",
+    "write_run",
 ]

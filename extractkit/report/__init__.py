@@ -4,9 +4,12 @@
     _style      the style sheet
     _source     the source with its values marked
     _values     the values with their places and findings, and how the answer came about
+    _figures    the figures of an evaluation, computed once; _csv writes them as rows
+    _evaluation their page, of _figure_tables, _plots and _failures
+    _pairs      accepted answers for fine-tuning
 
-Neighbours: `results` says what is shown, `cli` writes the file. This room asks nobody and judges
-nothing.
+Neighbours: `results` and `evaluation` say what is shown, `cli` writes the file. This room asks
+nobody and judges nothing.
 """
 
 from __future__ import annotations
@@ -14,12 +17,26 @@ from __future__ import annotations
 from typing import Any
 
 from extractkit.errors import UsageError
+from extractkit.report._csv import evaluation_to_csv
 from extractkit.report._elements import element, page
+from extractkit.report._evaluation import evaluation_to_html
+from extractkit.report._figures import EvaluationFigures
+from extractkit.report._pairs import ACCEPTED, FORMATS, Accepted, Format, training_pairs
 from extractkit.report._source import legend, marked_source
 from extractkit.report._values import asked, ending, found_values, general_findings, value_rows
 from extractkit.results import ExtractionResult
 
-__all__ = ["to_html"]
+__all__ = [
+    "ACCEPTED",
+    "FORMATS",
+    "Accepted",
+    "EvaluationFigures",
+    "Format",
+    "evaluation_to_csv",
+    "evaluation_to_html",
+    "to_html",
+    "training_pairs",
+]
 
 
 def to_html(result: ExtractionResult[Any], text: str, *, title: str = "Extraction") -> str:

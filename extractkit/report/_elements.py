@@ -66,9 +66,9 @@ def _escaped(text: str) -> str:
     return html.escape(text.translate(_SHOWN_AS)).replace("\r", "&#13;")
 
 
-def page(title: str, body: Sequence[Markup]) -> str:
+def page(title: str, body: Sequence[Markup], style: str = STYLE) -> str:
     """Return a whole page. Its policy allows its own style sheet, by digest, and nothing else."""
-    digest = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     head = element(
         "head",
@@ -78,6 +78,6 @@ def page(title: str, body: Sequence[Markup]) -> str:
         element("meta", {"name": "color-scheme", "content": "light dark"}),
         element("meta", {"name": "referrer", "content": "no-referrer"}),
         element("title", title),
-        Markup(f"<style>{STYLE}</style>"),
+        Markup(f"<style>{style}</style>"),
     )
     return f"<!doctype html>\n{element('html', {'lang': 'en'}, head, element('body', *body))}\n"

@@ -1,0 +1,184 @@
+"""A run as its journal has it: what was asked, and its report, without asking a model.
+
+Neighbours: `_evaluate` fills the journal, `_configuration` says what is known of a configuration.
+What describes a run is one more row of the journal, which no question has.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from extractkit.errors import UsageError
+from extractkit.evaluation._cases import Case
+from extractkit.evaluation._configuration import Configuration, Way
+from extractkit.evaluation._dataset import Dataset
+from extractkit.evaluation._judging import Rule, Ruler
+from extractkit.evaluation._measures import measured
+from extractkit.evaluation._observation import Observation
+from extractkit.evaluation._report import Answered, EvaluationReport
+from extractkit.journal import Journal, JournalReader, Key
+from extractkit.paths import JsonObject, is_object
+from extractkit.schema import CompiledSchema, compile_schema
+
+__all__ = ["Recalled", "Run", "read_run", "recall", "write_run"]
+
+_KEY: Final = Key.of("run", "", target="", model="", parameters={})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What the last described run of a journal asked.
+
+    Attributes:
+        facts: Configuration -> model, samples, parameters of the first sample.
+        details: What the caller wrote down besides.
+        damage: Lines of the journal that are no rows, each as a sentence.
+    """
+
+    facts: Mapping[str, JsonObject]
+    details: JsonObject
+    damage: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """A report made of a journal.
+
+    Attributes:
+        report: The report of all that was answered; None where nothing was.
+        missing: How many answers the journal does not have: the run did not come to them, or their
+            texts or the target are others now. No figure counts them.
+    """
+
+    report: EvaluationReport | None
+    missing: int
+
+
+def write_run(
+    journal: str | os.PathLike[str],
+    target: Any,
+    configs: Sequence[Configuration],
+    *,
+    details: JsonObject,
+) -> None:
+    """Write down in a journal what a run asks, so that `recall` can do without the models.
+
+    Args:
+        journal: The file; made if it is not there.
+        target: What is extracted, as of Extractor.
+        configs: Ways to ask.
+        details: What else is to be kept, as plain JSON, such as where the data are.
+
+    Raises:
+        UsageError: If a configuration cannot be used, or the journal cannot be written.
+        OSError: If the disk does not take it.
+    """
+    facts: dict[str, JsonObject] = {}
+    for config in configs:
+        way = Way(target, config)
+        try:
+            facts[config.name] = {
+                "model": way.model,
+                "samples": config.samples,
+                "parameters": way.parameters(0),
+            }
+        finally:
+            way.close()
+    with Journal(journal) as opened:
+        opened.append(_KEY, {"configurations": facts, "details": details})
+
+
+def read_run(journal: str | os.PathLike[str]) -> Run:
+    """Return what the last described run of a journal asked.
+
+    Raises:
+        UsageError: If there is no such file, it is no journal, or no run is described in it.
+    """
+    with JournalReader(journal) as opened:
+        if _KEY not in opened:
+            raise UsageError(
+                f"{os.fspath(journal)} does not say what was asked: expected a journal of "
+                "'extractkit eval', or of evaluate() and write_run()"
+            )
+        record: Any = opened.read(_KEY)
+        damage = tuple(map(str, opened.damage))
+    return Run(facts=record["configurations"], details=record["details"], damage=damage)
+
+
+def recall(
+    target: Any,
+    dataset: Dataset,
+    journal: str | os.PathLike[str],
+    *,
+    rules: Mapping[str, Rule] | None = None,
+) -> Recalled:
+    """Return the report of a run from its journal, without asking a model.
+
+    Labels and rules are those of now. Answers that came to nothing ("error") are shown as they
+    are.
+
+    Args:
+        target: What is extracted, as of Extractor.
+        dataset: The inputs.
+        journal: A file that `write_run` and `evaluate` have written.
+        rules: Field -> how it is compared, as of Ruler; by default by its type.
+
+    Raises:
+        UsageError: If the journal cannot be read or describes no run, a label does not fit, or a
+            rule names no place.
+    """
+    run = read_run(journal)
+    compiled = compile_schema(target, "json-schema")
+    ruler = Ruler(compiled, rules, dataset.fields)
+    cases = dataset.checked(compiled)
+    answers: dict[str, tuple[Answered, ...]] = {}
+    wanted = 0
+    with JournalReader(journal) as opened:
+        for name, facts in run.facts.items():
+            wanted += facts["samples"] * len(cases)
+            found = tuple(_answers(opened, cases, facts, compiled, ruler))
+            if found:
+                answers[name] = found
+    missing = wanted - sum(map(len, answers.values()))
+    if not answers:
+        return Recalled(report=None, missing=missing)
+    report = EvaluationReport(
+        answers=answers,
+        facts={name: run.facts[name] for name in answers},
+        target=compiled.fingerprint,
+        bad=tuple(map(str, cases.bad)),
+    )
+    return Recalled(report=report, missing=missing)
+
+
+def _answers(
+    journal: JournalReader,
+    cases: Sequence[Case],
+    facts: JsonObject,
+    compiled: CompiledSchema,
+    ruler: Ruler,
+) -> Iterator[Answered]:
+    parameters = [_parameters(facts["parameters"], sample) for sample in range(facts["samples"])]
+    for case in cases:
+        for sample, told in enumerate(parameters):
+            key = Key.of(
+                case.id,
+                case.text,
+                target=compiled.fingerprint,
+                model=facts["model"],
+                parameters=told,
+            )
+            record = journal.read(key) if key in journal else None
+            if is_object(record):
+                seen = Observation.from_plain(record)
+                found = measured(seen, ruler=ruler, id=case.id, label=case.label, sample=sample)
+                yield Answered(case=case, sample=sample, observation=seen, measures=found)
+
+
+def _parameters(first: JsonObject, sample: int) -> JsonObject:
+    """Return those of a sample, as `Way.parameters` has them."""
+    seed = first["seed"]
+    return {**first, "sample": sample, "seed": None if seed is None else seed + sample}
