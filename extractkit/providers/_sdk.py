@@ -129,13 +129,7 @@ def check_client(owner: str, client: Any, sdk: Sdk) -> None:
 
 def is_async(client: Any) -> bool:
     """Whether a client that `check_client` took is an asynchronous one."""
-    kind: type[Any] = type(client)
-    return _is_async(kind)
-
-
-@functools.lru_cache(maxsize=32)
-def _is_async(kind: type[Any]) -> bool:
-    return any(cls.__name__ == "AsyncAPIClient" for cls in kind.__mro__)
+    return any(cls.__name__ == "AsyncAPIClient" for cls in type(client).__mro__)
 
 
 @functools.cache
