@@ -211,7 +211,10 @@ class Generator(_Containers):
         aliases = [field[_ALIAS] for field in fields.values() if _ALIAS in field]
         reads.update(path[0] for alias in aliases for path in _paths(alias))
         reads -= described.get("properties", {}).keys()
-        return {**described, f"{PREFIX}reads": sorted(reads)} if reads else described
+        facts = {f"{PREFIX}reads": sorted(reads)} if reads else {}
+        if "required" in described:  # two fields may be read from one key
+            facts["required"] = each_once(described["required"])
+        return {**described, **facts} if facts else described
 
     def _reads_names(self) -> bool:
         config = self._config.config_dict

@@ -35,8 +35,10 @@ from pydantic import (
 from pydantic_core import core_schema
 from typing_extensions import TypeAliasType, TypedDict
 
+from extractkit import extract
 from extractkit.errors import SchemaError, UsageError
 from extractkit.schema import DIALECTS, compile_schema
+from extractkit.testing import FakeProvider
 
 T = TypeVar("T")
 
@@ -273,3 +275,16 @@ def test_what_json_has_no_number_for_is_not_written() -> None:
 def test_what_is_no_type_is_no_target(target: Any) -> None:
     with pytest.raises(UsageError, match="expected a Pydantic model class"):
         compile_schema(target)
+
+
+@pytest.mark.parametrize("dialect", ["json-schema", "openai-strict", "llguidance"])
+def test_two_fields_that_are_read_from_one_key_need_it_once(dialect: str) -> None:
+    class Twice(BaseModel):
+        net: int = Field(alias="amount")
+        gross: int = Field(alias="amount")
+
+    compiled = compile_schema(Twice, dialect)
+    assert compiled.user_schema["required"] == ["amount"]
+    assert compiled.schema["required"] == ["amount"]
+    result = extract(Twice, "the amount is 3", model=FakeProvider(['{"amount": 3}']))
+    assert result.value == Twice(amount=3)
