@@ -1,8 +1,9 @@
 """The command line: arguments in, rooms called, exit code out.
 
-Neighbours: one file per command (`_extract`, `_demo`, `_pull`, `_schema`, `_lint`, `_verify`),
-`_render` shows results to people. Nothing is decided here that the library could decide. Exit
-codes: 0 ok, 1 the result is not ok, 2 usage, 3 provider, network or output, 130 interrupted.
+Neighbours: one file per command (`_extract`, `_demo`, `_pull`, `_schema`, `_lint`, `_verify`,
+`_eval`; `_journals` has `report` and `export`), `_render` shows results to people. Nothing is
+decided here that the library could decide. Exit codes: 0 ok, 1 the result is not ok, 2 usage, 3
+provider, network or output, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -69,7 +70,16 @@ def _require_output() -> None:
 
 def _commands() -> tuple[Command, ...]:
     """Return every command, in the order in which help lists them."""
-    from extractkit.cli import _demo, _extract, _lint, _pull, _schema, _verify
+    from extractkit.cli import (
+        _demo,
+        _eval,
+        _extract,
+        _journals,
+        _lint,
+        _pull,
+        _schema,
+        _verify,
+    )
 
     return (
         _extract.COMMAND,
@@ -78,6 +88,9 @@ def _commands() -> tuple[Command, ...]:
         _schema.COMMAND,
         _lint.COMMAND,
         _verify.COMMAND,
+        _eval.COMMAND,
+        _journals.REPORT,
+        _journals.EXPORT,
     )
 
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from extractkit.cli import _arguments, _output, _targets
-from extractkit.cli._lines import UnwritableError, say, stream
+from extractkit.cli import _arguments, _goals, _output, _targets
+from extractkit.cli._lines import say
 from extractkit.errors import UsageError
 from extractkit.results import Grounding
 
@@ -78,7 +77,7 @@ def _run(arguments: argparse.Namespace) -> int:
     target, source = _target_and_source(arguments)
     text = _arguments.read_text(source)
     if arguments.html is not None:
-        _require_writable(arguments.html, _read_files(arguments, source))
+        _goals.require_writable("--html", arguments.html, _read_files(arguments, source))
     embedded = not (arguments.model or os.environ.get("EXTRACTKIT_MODEL"))
     from extractkit.api import Extractor
     from extractkit.providers import Local
@@ -116,7 +115,7 @@ def _run(arguments: argparse.Namespace) -> int:
         from extractkit.report import to_html
 
         title = f"{Path(source).name}: {result.provenance.model}" if source != "-" else "Extraction"
-        _write(Path(arguments.html), to_html(result, text, title=title))
+        _goals.write("--html", arguments.html, to_html(result, text, title=title))
     return 0 if result.ok else 1
 
 
@@ -124,45 +123,6 @@ def _read_files(arguments: argparse.Namespace, source: str) -> list[str]:
     """Return the files that this call reads, as they were typed."""
     target = "" if arguments.schema else arguments.inputs[0]
     return [source, arguments.schema or target.rpartition(":")[0] or target]
-
-
-def _require_writable(goal: str, read: Sequence[str]) -> None:
-    """Return if a page can be written there; before the model is asked, not after.
-
-    Raises:
-        UsageError: If not, or if that would overwrite what this call reads.
-    """
-    path = Path(goal)
-    if goal == "-":
-        raise UsageError("--html -: a page goes to a file; name one (./- for one of that name)")
-    if path.is_dir():
-        raise UsageError(f"--html {path}: that is a folder; name a file")
-    if not path.parent.is_dir():
-        raise UsageError(f"--html {path}: there is no folder {path.parent}; make it first")
-    for known in read if path.exists() else ():
-        if _is_same(path, known):
-            raise UsageError(f"--html {path}: that would overwrite {known}; name another file")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise UsageError(f"--html {path}: it cannot be written; name another file")
-
-
-def _is_same(path: Path, known: str) -> bool:
-    """Return whether `path` is the file that `known` names, "-" being standard input."""
-    if known != "-":
-        return Path(known).is_file() and path.samefile(known)
-    opened = stream("stdin")
-    try:
-        here = None if opened is None else os.fstat(opened.fileno())
-    except OSError:  # one that a notebook put there has no number
-        return False
-    return here is not None and os.path.samestat(here, path.stat())
-
-
-def _write(path: Path, page: str) -> None:
-    try:
-        path.write_text(page, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise UnwritableError(f"--html {path}: {error.strerror or error}") from error
 
 
 def _target_and_source(arguments: argparse.Namespace) -> tuple[Any, str]:

@@ -25,7 +25,7 @@ _OPTIONS = {
     "temperature": "--temperature",
     "timeout_s": "--timeout",
 }
-_SWITCHES = {"enforce=False": "--no-enforce"}
+_SWITCHES = {"enforce=False": "--no-enforce", "skip_bad=True": "--skip-bad"}
 _VALUE = r"'[^']*'|\"[^\"]*\"|[^\s:;,)]+"
 _IN_CALL = re.compile(rf"\b(?:Sampling|Retry|Grounding|extract)\((\w+)=({_VALUE})\)")
 _KEYWORD = re.compile(rf"(?<![\w/.(])(\w+)=({_VALUE})")

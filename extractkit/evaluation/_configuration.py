@@ -21,7 +21,7 @@ from extractkit.messages import Sampling, require_number
 from extractkit.paths import JsonObject
 from extractkit.providers import shared
 
-__all__ = ["Configuration", "Way"]
+__all__ = ["Configuration", "Way", "seed_of"]
 
 _SILENT: Final = frozenset({"model", "observers", "price", "timeout_s"})
 """Options that do not say how an answer comes about, or are said by the model's name."""
@@ -107,21 +107,14 @@ class Way:
         self._first.close()
 
     def _seed(self, id: str | None, sample: int) -> int | None:
-        """Return the seed of an answer, where one says anything.
-
-        Answers that share a seed share their luck: were it the same for all inputs, the inputs
-        would no longer be independent, and every interval over them too narrow.
-        """
+        """Return the seed of an answer, where one says anything."""
         sampling = self._options.get("sampling")
         if not isinstance(sampling, Sampling) or not sampling.temperature:
             return None
         if "seed" not in self._provider.capabilities.sampling:
             return None
         base = sampling.seed or 0
-        if id is None:
-            return base
-        digest = hashlib.sha256(f"{base} {sample} {id}".encode("utf-8", "backslashreplace"))
-        return int.from_bytes(digest.digest()[:4], "big") >> 1  # every provider takes 31 bits
+        return base if id is None else seed_of(base, id, sample)
 
     def _made(self, seed: int | None) -> Extractor[Any]:
         options = dict(self._options)
@@ -134,6 +127,16 @@ class Way:
                 f"the configuration {self.configuration.name!r} has an option that Extractor does "
                 f"not have: {exc}"
             ) from exc
+
+
+def seed_of(base: int, id: str, sample: int) -> int:
+    """Return the seed of an answer to an input.
+
+    Answers that share a seed share their luck: were it the same for all inputs, the inputs would
+    no longer be independent, and every interval over them too narrow.
+    """
+    digest = hashlib.sha256(f"{base} {sample} {id}".encode("utf-8", "backslashreplace"))
+    return int.from_bytes(digest.digest()[:4], "big") >> 1  # every provider takes 31 bits
 
 
 def _plain(name: str, value: Any) -> Any:

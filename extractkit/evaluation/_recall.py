@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from extractkit.errors import UsageError
 from extractkit.evaluation._cases import Case
-from extractkit.evaluation._configuration import Configuration, Way
+from extractkit.evaluation._configuration import Configuration, Way, seed_of
 from extractkit.evaluation._dataset import Dataset
 from extractkit.evaluation._judging import Rule, Ruler
 from extractkit.evaluation._measures import measured
@@ -33,7 +33,7 @@ class Run:
     """What the last described run of a journal asked.
 
     Attributes:
-        facts: Configuration -> model, samples, parameters of the first sample.
+        facts: Configuration -> model, samples, parameters, with the seed that others come from.
         details: What the caller wrote down besides.
         damage: Lines of the journal that are no rows, each as a sentence.
     """
@@ -83,7 +83,7 @@ def write_run(
             facts[config.name] = {
                 "model": way.model,
                 "samples": config.samples,
-                "parameters": way.parameters(0),
+                "parameters": way.parameters(),
             }
         finally:
             way.close()
@@ -161,15 +161,14 @@ def _answers(
     compiled: CompiledSchema,
     ruler: Ruler,
 ) -> Iterator[Answered]:
-    parameters = [_parameters(facts["parameters"], sample) for sample in range(facts["samples"])]
     for case in cases:
-        for sample, told in enumerate(parameters):
+        for sample in range(facts["samples"]):
             key = Key.of(
                 case.id,
                 case.text,
                 target=compiled.fingerprint,
                 model=facts["model"],
-                parameters=told,
+                parameters=_parameters(facts["parameters"], case.id, sample),
             )
             record = journal.read(key) if key in journal else None
             if is_object(record):
@@ -178,7 +177,7 @@ def _answers(
                 yield Answered(case=case, sample=sample, observation=seen, measures=found)
 
 
-def _parameters(first: JsonObject, sample: int) -> JsonObject:
-    """Return those of a sample, as `Way.parameters` has them."""
-    seed = first["seed"]
-    return {**first, "sample": sample, "seed": None if seed is None else seed + sample}
+def _parameters(told: JsonObject, id: str, sample: int) -> JsonObject:
+    """Return those of one answer, as `Way.parameters` has them, of those of all."""
+    base = told["seed"]
+    return {**told, "sample": sample, "seed": None if base is None else seed_of(base, id, sample)}

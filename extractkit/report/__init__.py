@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Any
 
 from extractkit.errors import UsageError
+from extractkit.report._amounts import amount_text, difference_text, is_apart, rate_text
 from extractkit.report._csv import evaluation_to_csv
 from extractkit.report._elements import element, page
 from extractkit.report._evaluation import evaluation_to_html
@@ -32,8 +33,12 @@ __all__ = [
     "Accepted",
     "EvaluationFigures",
     "Format",
+    "amount_text",
+    "difference_text",
     "evaluation_to_csv",
     "evaluation_to_html",
+    "is_apart",
+    "rate_text",
     "to_html",
     "training_pairs",
 ]
