@@ -119,8 +119,8 @@ def expected_calibration_error(
             `start`.
     """
     pairs = sorted(checked_pairs(confidences, correct))
-    scheme_given: object = scheme
-    if scheme_given not in ("width", "mass"):
+    named: object = scheme
+    if not isinstance(named, str) or named not in ("width", "mass"):
         raise UsageError(f"scheme={scheme!r:.60}: expected 'width' or 'mass'")
     require_number("expected_calibration_error", "bins", bins, low=1, whole=True)
     if bins > _MOST_BINS:

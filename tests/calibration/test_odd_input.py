@@ -57,6 +57,8 @@ class _TwoDimensional:
         return _Untrue()
 
     __le__ = __ge__ = __lt__ = __gt__ = _compared
+    __eq__: Any = _compared
+    __hash__: Any = None
 
 
 class _Untrue:
