@@ -1,0 +1,82 @@
+"""The page of an evaluation as a browser shows it: from a file, nothing asked, nothing run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from extractkit.report import EvaluationFigures, evaluation_to_html
+from tests.evaluation.making import echo
+from tests.report.making import EVIL, broken, cut, made, with_confidences, wrong
+
+pytestmark = pytest.mark.browser
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+_HOW = "needs a browser: have Chromium on PATH, or run 'playwright install chromium'"
+_LONG = "constrained, T = 1.5, with a tight limit of tokens and_a_name_without_any_blank_in_it"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    sync_api = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
+    path = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    with sync_api.sync_playwright() as started:
+        try:
+            # Chromium's own sandbox does not start for root, as in containers.
+            sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+            opened = started.chromium.launch(executable_path=path, args=sandbox)
+        except sync_api.Error as error:
+            pytest.skip(f"{_HOW} ({error.message.splitlines()[0]})")
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    models = [("right", echo), (_LONG, wrong), ("broken", broken), (EVIL, cut), ("e", echo)]
+    report = with_confidences(made(models, inputs=12, samples=2, more=EVIL))
+    page = evaluation_to_html(EvaluationFigures.of(report), title=EVIL)
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (1200, 800)], ids=["phone", "desktop"])
+def test_it_opens_from_a_file_and_fits(
+    browser: Any, file: Path, width: int, height: int, scheme: str
+) -> None:
+    """No message, no request, no scrolling to the side, with every part opened."""
+    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+    said: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("dialog", lambda dialog: said.append(dialog.message))
+    page.goto(file.as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach(it => { it.open = true; })")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("svg").count() >= 12
+    assert page.locator("script, img").count() == 0
+    shown = page.locator(".panels").first
+    assert shown.bounding_box()["width"] <= width
+    assert (said, asked) == ([], [file.as_uri()])
+    page.close()
+
+
+def test_a_mark_leads_to_its_value_and_back(browser: Any, file: Path) -> None:
+    page = browser.new_page(viewport={"width": 1200, "height": 800})
+    page.goto(file.as_uri())
+    part = page.locator("details.failure").filter(has=page.locator("a.mark")).first
+    part.locator("summary").click()
+    mark = part.locator("a.mark").first
+    goal = mark.get_attribute("href")
+    mark.click()
+    assert page.locator(f"{goal}:target").count() == 1
+    assert page.locator(f"{goal} a").first.get_attribute("href").startswith("#place-")
+    page.close()
