@@ -61,7 +61,7 @@ class Axes:
         self._parts += [
             _line(_LEFT, _TOP, _LEFT, _BOTTOM, "axis"),
             _line(_LEFT, _BOTTOM, _RIGHT, _BOTTOM, "axis"),
-            _text((_LEFT + _RIGHT) / 2, _BOTTOM + 33, f"{across} → ; up: {up}", "middle"),
+            _text((_LEFT + _RIGHT) / 2, _BOTTOM + 33, f"across: {across}; up: {up}", "middle"),
         ]
 
     def line(self, points: Sequence[Point], look: Look = "line") -> None:

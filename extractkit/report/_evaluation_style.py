@@ -26,6 +26,7 @@ tbody tr + tr > * { border-top: 1px solid var(--line); }
 .panels {
   display: grid; gap: 1.25rem; grid-template-columns: repeat(auto-fill, minmax(17rem, 1fr));
 }
+.panels + p.soft { margin-top: 1rem; }
 figure { margin: 0; min-width: 0; break-inside: avoid; }
 figcaption { font-size: .8125rem; margin-bottom: .35rem; overflow-wrap: anywhere; }
 svg { display: block; width: 100%; max-width: 26rem; height: auto; }

@@ -64,18 +64,17 @@ def plots(figures: EvaluationFigures) -> Iterator[Markup]:
 
 def _section(title: str, said: str, panels: Mapping[str, tuple[Markup | None, str]]) -> Markup:
     figures = [
-        element(
-            "figure",
-            element("figcaption", element("b", name), element("br"), caption),
-            *([] if drawn is None else [drawn]),
-        )
+        element("figure", element("figcaption", element("b", name), element("br"), caption), drawn)
         for name, (drawn, caption) in panels.items()
+        if drawn is not None
     ]
+    empty = {name: why for name, (drawn, why) in panels.items() if drawn is None}
     return element(
         "section",
         element("h2", title),
         element("p", said, {"class": "soft"}),
-        element("div", *figures, {"class": "panels"}),
+        *([element("div", *figures, {"class": "panels"})] if figures else []),
+        *(element("p", f"{name}: {why}.", {"class": "soft"}) for name, why in empty.items()),
     )
 
 
