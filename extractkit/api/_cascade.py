@@ -79,7 +79,7 @@ class Cascade(Generic[T]):
     ) -> None:
         self._extractors = _extractors(extractors)
         self._judges = _judges(policy, calibration, len(self._extractors))
-        named: object = on_error
+        named: Any = on_error
         if not isinstance(named, str) or named not in _ON_ERROR:
             raise UsageError(f"on_error={on_error!r:.60}: expected 'raise' or 'next'")
         self._goes_on = on_error == "next"

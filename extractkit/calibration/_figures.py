@@ -119,7 +119,7 @@ def expected_calibration_error(
             `start`.
     """
     pairs = sorted(checked_pairs(confidences, correct))
-    named: object = scheme
+    named: Any = scheme
     if not isinstance(named, str) or named not in ("width", "mass"):
         raise UsageError(f"scheme={scheme!r:.60}: expected 'width' or 'mass'")
     require_number("expected_calibration_error", "bins", bins, low=1, whole=True)
@@ -287,8 +287,9 @@ def accuracy_at_coverage(curve: Sequence[CoveragePoint], coverage: float) -> Cov
     Raises:
         UsageError: If `coverage` is not above 0 and at most 1, or the curve is empty.
     """
-    points = listed("curve", curve)
-    if not all(isinstance(point, CoveragePoint) for point in points):
+    given = listed("curve", curve)
+    points = [point for point in given if isinstance(point, CoveragePoint)]
+    if len(points) < len(given):
         raise UsageError(f"curve={curve!r:.60}: expected what accuracy_coverage_curve gives")
     if not is_share(coverage) or coverage == 0.0 or not points:
         raise UsageError(f"coverage={coverage!r:.60}: expected above 0 and at most 1, and a curve")
