@@ -2,6 +2,7 @@
 
     asking        evaluate, Configuration, Progress; EvaluationReport, compare
     again         write_run, read_run, recall: a report from a journal
+    the schema    schema_cost, field by field
     data          Dataset, Case
     comparing     Ruler; Exact, Text, Number, Moment, Items, Ignored
     one answer    Observation, measured, Measures
@@ -40,6 +41,7 @@ from extractkit.evaluation._measures import Measures, measured
 from extractkit.evaluation._observation import Observation
 from extractkit.evaluation._recall import Recalled, Run, read_run, recall, write_run
 from extractkit.evaluation._report import Answered, EvaluationReport, compare
+from extractkit.evaluation._schema_cost import FieldCost, SchemaCost, schema_cost
 from extractkit.evaluation._summary import (
     Difference,
     Summary,
@@ -60,6 +62,7 @@ __all__ = [
     "Difference",
     "EvaluationReport",
     "Exact",
+    "FieldCost",
     "Ignored",
     "Interval",
     "Items",
@@ -75,6 +78,7 @@ __all__ = [
     "Rule",
     "Ruler",
     "Run",
+    "SchemaCost",
     "Summary",
     "Text",
     "Unlabelled",
@@ -92,6 +96,7 @@ __all__ = [
     "ratio_interval",
     "read_run",
     "recall",
+    "schema_cost",
     "summarise",
     "write_run",
 ]

@@ -33,7 +33,7 @@ class Observation:
         levels: Level -> how much was checked, exempt and failed.
         findings: What the checks said: level, path, message, severity, code.
         evidence: Pointer -> first character and the one past the last.
-        confidence: Pointer -> kind, probability, low and high.
+        confidence: Pointer -> kind, probability, low, high and removed_mass.
         least_confidence: Of the leaves that decide; None where a policy could not judge.
         answer: The text of the returned attempt.
         refusal: What the model said when it declined.
@@ -117,6 +117,7 @@ class Observation:
                     "probability": item.probability,
                     "low": item.low,
                     "high": item.high,
+                    "removed_mass": item.removed_mass,
                 }
                 for pointer, item in result.confidence.items()
             },
