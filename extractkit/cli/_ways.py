@@ -81,7 +81,11 @@ def add_data_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def data_details(arguments: argparse.Namespace, target: str | None, data: str) -> JsonObject:
-    """Return, as plain JSON, what `load_dataset`, `load_rules` and `load_run_target` need."""
+    """Return, as plain JSON, what `load_dataset`, `load_rules` and `load_run_target` need.
+
+    Raises:
+        UsageError: If labels are given in two ways.
+    """
     if arguments.label is not None and arguments.field:
         raise UsageError("--label names a whole answer, --field a part; give one kind of them")
     named = [field.partition("=") for field in arguments.field]

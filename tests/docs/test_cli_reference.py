@@ -15,7 +15,10 @@ _HELP = {
 }
 
 
-@pytest.mark.parametrize("command", ["", "extract", "demo", "pull", "lint", "verify"])
+@pytest.mark.parametrize(
+    "command",
+    ["", "extract", "demo", "pull", "lint", "verify", "eval", "report", "export"],
+)
 def test_the_reference_shows_the_help_of_each_command(
     command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
