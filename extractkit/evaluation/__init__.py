@@ -26,12 +26,10 @@ from extractkit.evaluation._comparators import (
 from extractkit.evaluation._configuration import Configuration
 from extractkit.evaluation._dataset import Dataset
 from extractkit.evaluation._evaluate import Progress, evaluate
+from extractkit.evaluation._interval import Interval
 from extractkit.evaluation._intervals import (
-    Interval,
     difference_interval,
     mean_interval,
-    quantile_difference,
-    quantile_interval,
     rate_interval,
     ratio_interval,
 )
@@ -39,6 +37,7 @@ from extractkit.evaluation._judged import Comparison, Judged, ListMatch, Outcome
 from extractkit.evaluation._judging import Rule, Ruler
 from extractkit.evaluation._measures import Measures, measured
 from extractkit.evaluation._observation import Observation
+from extractkit.evaluation._quantiles import quantile_difference, quantile_interval
 from extractkit.evaluation._recall import Recalled, Run, read_run, recall, write_run
 from extractkit.evaluation._report import Answered, EvaluationReport, compare
 from extractkit.evaluation._schema_cost import FieldCost, SchemaCost, schema_cost

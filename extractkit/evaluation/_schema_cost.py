@@ -23,7 +23,8 @@ from extractkit.evaluation._cases import UNLABELLED
 from extractkit.evaluation._configuration import Configuration
 from extractkit.evaluation._dataset import Dataset
 from extractkit.evaluation._evaluate import Told, evaluate
-from extractkit.evaluation._intervals import Interval, difference_interval, rate_interval
+from extractkit.evaluation._interval import Interval
+from extractkit.evaluation._intervals import difference_interval, rate_interval
 from extractkit.evaluation._judging import Rule, Ruler
 from extractkit.evaluation._measures import Measures, measured
 from extractkit.evaluation._report import Answered, EvaluationReport

@@ -14,16 +14,15 @@ from statistics import fmean
 from typing import Final, TypeAlias
 
 from extractkit.errors import UsageError
+from extractkit.evaluation._interval import Interval
 from extractkit.evaluation._intervals import (
-    Interval,
     difference_interval,
     mean_interval,
-    quantile_difference,
-    quantile_interval,
     rate_interval,
     ratio_interval,
 )
 from extractkit.evaluation._measures import Measures
+from extractkit.evaluation._quantiles import quantile_difference, quantile_interval
 
 __all__ = ["Difference", "Summary", "differences", "per_input", "summarise"]
 

@@ -1,6 +1,6 @@
 """Tails of the binomial and of Student's distribution, by the incomplete beta function.
 
-Neighbours: `_intervals` asks for them. Nothing here needs a package.
+Neighbours: `_intervals` and `_quantiles` ask for them. Nothing here needs a package.
 """
 
 from __future__ import annotations
