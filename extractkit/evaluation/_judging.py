@@ -1,14 +1,13 @@
 """An answer beside its label, place by place.
 
-Neighbours: `_judged` says what can be found, `_comparators` compare two values, `_pairing` pairs
-elements of lists, `_measures` counts. A field is a place of the target: all elements of a list,
-and all keys of a map, are "*".
+Neighbours: `_places` knows the target, `_judged` says what can be found, `_comparators` compare two
+values, `_pairing` pairs elements of lists, `_measures` counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, Literal, TypeAlias
 
 from extractkit.errors import UsageError
@@ -25,22 +24,16 @@ from extractkit.evaluation._comparators import (
 )
 from extractkit.evaluation._judged import Comparison, Given, Judged, ListMatch, Outcome, State
 from extractkit.evaluation._pairing import MOST_PAIRS, Pairs, assigned, by_key
+from extractkit.evaluation._places import LEFT_OUT, Places, Spot, of_place, state, value_at
 from extractkit.grounding.normalize import fold_phrase
-from extractkit.paths import JsonValue, Pointer, is_array, is_object, join, split
+from extractkit.paths import JsonValue, Pointer, is_array, is_object, split
 from extractkit.schema import CompiledSchema
-from extractkit.schema.convert import below, settle
-from extractkit.schema.digits import is_decimal
-from extractkit.schema.match import is_unknown
 from extractkit.schema.nodes import (
-    AllOfNode,
-    AnyNode,
     ArrayNode,
     ChoiceNode,
     Node,
     NumberNode,
-    ObjectNode,
     StringNode,
-    UnionNode,
 )
 from extractkit.schema.plain import json_key
 
@@ -49,17 +42,6 @@ __all__ = ["Rule", "Ruler"]
 Rule: TypeAlias = Comparator | Items | Ignored
 
 _FORMATS: Final = frozenset({"date", "date-time", "time"})
-_LEFT_OUT: Final[Any] = object()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Spot:
-    """Where a comparison stands: node, field, and the places in the label and in the answer."""
-
-    node: Node | None
-    field: str = ""
-    pointer: Pointer = ""
-    found_at: Pointer = ""
 
 
 class Ruler:
@@ -81,8 +63,7 @@ class Ruler:
         rules: Mapping[str, Rule] | None = None,
         fields: Iterable[Pointer] | None = None,
     ) -> None:
-        self._tree = compiled.tree
-        self._has_defaults = compiled.adapter is not None
+        self._places = Places(compiled)
         self._rules = dict(rules or {})
         self._fields = None if fields is None else [split(field) for field in fields]
         rule: Any
@@ -93,18 +74,18 @@ class Ruler:
                     "Number(absolute=0.01), or a function of (expected, found)"
                 )
         for field in [*self._rules, *(fields or ())]:
-            if not any(self._spots(self._tree.root, split(field))):
+            if not self._places.has(field):
                 raise UsageError(f"{field!r} names no place of the target", pointer=field)
 
     def compare(self, expected: JsonValue, found: JsonValue) -> Comparison:
         """Return the answer beside the label, both plain JSON in the user's form."""
         lists: list[ListMatch] = []
-        places = self._pair(_Spot(node=self._tree.root), expected, found, lists)
+        places = self._pair(self._places.root, expected, found, lists)
         return Comparison(places=tuple(places), lists=tuple(lists))
 
     def unanswered(self, expected: JsonValue) -> Comparison:
         """Return the label beside no answer: nothing of it is right, not even what is null."""
-        places = self._pair(_Spot(node=self._tree.root), expected, expected, [])
+        places = self._pair(self._places.root, expected, expected, [])
         return Comparison(
             places=tuple(
                 replace(
@@ -117,36 +98,10 @@ class Ruler:
     def given(self, document: JsonValue) -> dict[str, Given]:
         """Return how often each field of an answer holds a value, null and UNKNOWN."""
         counts: dict[str, Given] = {}
-        for spot, value, node in self._leaves(_Spot(node=self._tree.root), document):
+        for spot, value, node in self._places.leaves(self._places.root, document):
             count = counts.setdefault(spot.field, {"value": 0, "null": 0, "unknown": 0})
-            count[_state(value, node)] += 1
+            count[state(value, node)] += 1
         return counts
-
-    def _spots(self, node: Node, tokens: Sequence[str]) -> Iterator[Node]:
-        """Yield the nodes at a field."""
-        node = self._tree.resolve(node)
-        if isinstance(node, UnionNode | AllOfNode):
-            parts = node.branches if isinstance(node, UnionNode) else node.parts
-            for part in parts:
-                yield from self._spots(part, tokens)
-        elif not tokens or isinstance(node, AnyNode):
-            yield node
-        elif isinstance(node, ArrayNode):
-            if tokens[0] == "*" or tokens[0].isdecimal():
-                for part in (*node.prefix, node.items):
-                    yield from self._spots(part, tokens[1:])
-        elif isinstance(node, ObjectNode):
-            named = [prop.node for prop in node.properties if prop.name == tokens[0]]
-            of_map = [node.extra, *(part for _, part in node.patterns)]
-            for part in named or ([] if self._drops(node, tokens[0]) else of_map):
-                yield from self._spots(part, tokens[1:])
-
-    def _drops(self, node: Node | None, key: str) -> bool:
-        """Whether the type leaves out a key that it does not declare."""
-        if not self._has_defaults or not isinstance(node, ObjectNode):
-            return False
-        is_declared = any(prop.name == key for prop in node.properties)
-        return not (is_declared or node.extra_stated or node.patterns)
 
     def _is_judged(self, field: str) -> bool:
         if isinstance(self._rules.get(field), Ignored):
@@ -157,13 +112,13 @@ class Ruler:
         return any(mine[: len(each)] == each[: len(mine)] for each in self._fields)
 
     def _pair(
-        self, spot: _Spot, expected: JsonValue, found: JsonValue, lists: list[ListMatch]
+        self, spot: Spot, expected: JsonValue, found: JsonValue, lists: list[ListMatch]
     ) -> Iterator[Judged]:
         if not self._is_judged(spot.field):
             return
-        node = self._settled(spot.node, expected)
-        other = self._settled(spot.node, found)
-        states = _state(expected, node), _state(found, other)
+        node = self._places.settled(spot.node, expected)
+        other = self._places.settled(spot.node, found)
+        states = state(expected, node), state(found, other)
         own = self._rules.get(spot.field)
         if states != ("value", "value"):
             yield from self._apart(spot, expected, found, states)
@@ -177,7 +132,7 @@ class Ruler:
             yield self._leaf(spot, self._usual(spot.node, node, expected), expected, found)
 
     def _apart(
-        self, spot: _Spot, expected: JsonValue, found: JsonValue, states: tuple[State, State]
+        self, spot: Spot, expected: JsonValue, found: JsonValue, states: tuple[State, State]
     ) -> Iterator[Judged]:
         """Yield what there is where not both hold a value."""
         both = Judged(
@@ -187,7 +142,7 @@ class Ruler:
             why="",
             expected=_json(expected),
             found=_json(found),
-            found_at=None if found is _LEFT_OUT else spot.found_at,
+            found_at=None if found is LEFT_OUT else spot.found_at,
         )
         wanted, given = states
         if wanted == given:
@@ -206,7 +161,7 @@ class Ruler:
 
     def _one_sided(
         self,
-        spot: _Spot,
+        spot: Spot,
         value: JsonValue,
         outcome: Outcome,
         why: str,
@@ -217,14 +172,14 @@ class Ruler:
         key = "expected" if outcome == "missed" else "found"
         parts = [
             part
-            for part, given, node in self._leaves(spot, value)
-            if _state(given, node) != "null" and self._is_judged(part.field)
+            for part, given, node in self._places.leaves(spot, value)
+            if state(given, node) != "null" and self._is_judged(part.field)
         ]
         if not parts or callable(self._rules.get(spot.field)):
             parts = [spot]
         for part in parts:
             is_all = part.pointer == spot.pointer
-            here = value if is_all else _at(value, part, spot)
+            here = value if is_all else value_at(value, part, spot)
             missed_at = null_at if is_all else None
             yield Judged(
                 field=part.field,
@@ -235,61 +190,22 @@ class Ruler:
                 **{key: here},
             )
 
-    def _leaves(
-        self, spot: _Spot, value: JsonValue
-    ) -> Iterator[tuple[_Spot, JsonValue, Node | None]]:
-        node = self._settled(spot.node, value)
-        children = list(self._children(replace(spot, node=node), value))
-        if not children or _state(value, node) != "value":
-            yield spot, value, node
-        for child, part in children if _state(value, node) == "value" else ():
-            yield from self._leaves(child, part)
-
-    def _children(self, spot: _Spot, value: JsonValue) -> Iterator[tuple[_Spot, JsonValue]]:
-        if is_object(value):
-            for key, part in value.items():
-                if not self._drops(spot.node, key):
-                    yield self._of_key(spot, key), part
-        elif is_array(value):
-            for at, part in enumerate(value):
-                yield _of_place(spot, at), part
-
-    def _of_key(self, spot: _Spot, key: str) -> _Spot:
-        declared = isinstance(spot.node, ObjectNode) and any(
-            prop.name == key for prop in spot.node.properties
-        )
-        is_map = isinstance(spot.node, ObjectNode) and not declared
-        return _Spot(
-            node=below(spot.node, key),
-            field=join(spot.field, "*" if is_map else key),
-            pointer=join(spot.pointer, key),
-            found_at=join(spot.found_at, key),
-        )
-
     def _objects(
         self,
-        spot: _Spot,
+        spot: Spot,
         expected: Mapping[str, JsonValue],
         found: Mapping[str, JsonValue],
         lists: list[ListMatch],
     ) -> Iterator[Judged]:
         names = {**expected, **found}
-        for name in [name for name in names if not self._drops(spot.node, name)]:
-            wanted = expected.get(name, self._default(spot.node, name))
-            given = found.get(name, self._default(spot.node, name))
-            yield from self._pair(self._of_key(spot, name), wanted, given, lists)
-
-    def _default(self, node: Node | None, name: str) -> JsonValue:
-        """Return what a key that is left out means to the type."""
-        if self._has_defaults and isinstance(node, ObjectNode):
-            for prop in node.properties:
-                if prop.name == name and "default" in prop.node.notes:
-                    return prop.node.notes["default"]
-        return _LEFT_OUT
+        for name in [name for name in names if not self._places.drops(spot.node, name)]:
+            wanted = expected.get(name, self._places.default(spot.node, name))
+            given = found.get(name, self._places.default(spot.node, name))
+            yield from self._pair(self._places.of_key(spot, name), wanted, given, lists)
 
     def _lists(
         self,
-        spot: _Spot,
+        spot: Spot,
         expected: Sequence[JsonValue],
         found: Sequence[JsonValue],
         lists: list[ListMatch],
@@ -302,7 +218,7 @@ class Ruler:
         partners = dict(pairs)
         judged: list[Judged] = []
         for at, wanted in enumerate(expected):
-            place = _of_place(spot, at, partners.get(at))
+            place = of_place(spot, at, partners.get(at))
             if at in partners:
                 mine: list[ListMatch] = []
                 part = list(self._pair(place, wanted, found[partners[at]], mine))
@@ -315,7 +231,7 @@ class Ruler:
         spare = set(range(len(found))) - set(partners.values())
         for at in sorted(spare):
             why = f"no element of the label is like {shown(found[at])}"
-            judged += self._one_sided(_of_place(spot, at), found[at], "fabricated", why)
+            judged += self._one_sided(of_place(spot, at), found[at], "fabricated", why)
         in_order = [other for _, other in sorted(pairs)] == sorted(partners.values())
         is_whole = matched == len(expected) == len(found)
         lists.append(
@@ -336,11 +252,10 @@ class Ruler:
     def _is_ordered(self, node: Node | None, rule: Items) -> bool:
         if rule.is_ordered is not None:
             return rule.is_ordered
-        is_set = isinstance(node, ArrayNode) and node.unique and not node.prefix
-        return not (is_set and self._has_defaults)
+        return not self._places.is_set(node)
 
     def _paired(
-        self, spot: _Spot, expected: Sequence[JsonValue], found: Sequence[JsonValue], rule: Items
+        self, spot: Spot, expected: Sequence[JsonValue], found: Sequence[JsonValue], rule: Items
     ) -> tuple[Pairs, Literal["position", "key", "assignment"]]:
         if rule.key is not None:
             keys = (tuple(_key(each, rule.key) for each in side) for side in (expected, found))
@@ -354,19 +269,19 @@ class Ruler:
             return [(at, at) for at in range(shorter)], "position"
 
         def alike(row: int, column: int) -> float:
-            place = _of_place(spot, rows[row])
+            place = of_place(spot, rows[row])
             return self._likeness(place, expected[rows[row]], found[columns[column]])
 
         best = assigned(len(rows), len(columns), alike)
         pairs += [(rows[row], columns[column]) for row, column in best]
         return sorted(pairs), "assignment"
 
-    def _likeness(self, spot: _Spot, expected: JsonValue, found: JsonValue) -> float:
+    def _likeness(self, spot: Spot, expected: JsonValue, found: JsonValue) -> float:
         places = [each for each in self._pair(spot, expected, found, []) if each.outcome != "empty"]
         return sum(each.is_right for each in places) / len(places) if places else 1.0
 
     def _leaf(
-        self, spot: _Spot, comparator: Comparator, expected: JsonValue, found: JsonValue
+        self, spot: Spot, comparator: Comparator, expected: JsonValue, found: JsonValue
     ) -> Judged:
         verdict = asked(comparator, expected, found)
         return Judged(
@@ -381,7 +296,7 @@ class Ruler:
 
     def _usual(self, node: Node | None, settled: Node | None, expected: JsonValue) -> Comparator:
         """Return the comparator of a type."""
-        if node is not None and is_decimal(node, self._tree):
+        if self._places.is_decimal(node):
             return Number()
         if isinstance(settled, ChoiceNode):
             return Exact()
@@ -391,38 +306,12 @@ class Ruler:
             return Number()
         return Text() if isinstance(expected, str) else Exact()
 
-    def _settled(self, node: Node | None, value: JsonValue) -> Node | None:
-        if node is None or value is _LEFT_OUT:
-            return None
-        return settle(node, value, self._tree)
-
 
 _NAMES: Final = {"null": "null", "unknown": "UNKNOWN", "value": "a value"}
 
 
-def _state(value: JsonValue, node: Node | None) -> State:
-    if value is None or value is _LEFT_OUT:
-        return "null"
-    return "unknown" if node is not None and is_unknown(node) else "value"
-
-
 def _json(value: JsonValue) -> JsonValue:
-    return None if value is _LEFT_OUT else value
-
-
-def _of_place(spot: _Spot, at: int, found_at: int | None = None) -> _Spot:
-    return _Spot(
-        node=below(spot.node, at),
-        field=f"{spot.field}/*",
-        pointer=f"{spot.pointer}/{at}",
-        found_at=f"{spot.found_at}/{at if found_at is None else found_at}",
-    )
-
-
-def _at(value: JsonValue, part: _Spot, spot: _Spot) -> JsonValue:
-    for token in split(part.pointer[len(spot.pointer) :]):
-        value = value[int(token)] if is_array(value) else value[token]
-    return value
+    return None if value is LEFT_OUT else value
 
 
 def _key(element: JsonValue, name: str) -> str | None:
