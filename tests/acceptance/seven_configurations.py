@@ -56,7 +56,7 @@ _AGAIN: Final = 5
 _KILLED: Final = 4
 _PROMPTS: Final = 3
 _MODEL: Final = Local()
-_RULES: Final = {"/score": Number(absolute=1)}
+RULES: Final = {"/score": Number(absolute=1)}
 
 
 class Review(BaseModel):
@@ -88,7 +88,7 @@ def main() -> int:
     parser.add_argument("--journal", type=Path, help="keep the answers there")
     parser.add_argument("--log", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    data = _dataset(arguments.inputs)
+    data = dataset(arguments.inputs)
     if arguments.log:  # the run that is killed
         _evaluated(data, arguments.samples, arguments.journal, log=arguments.log)
         return 0
@@ -108,7 +108,7 @@ def main() -> int:
     return bounds.exit_code()
 
 
-def _dataset(inputs: int) -> Dataset:
+def dataset(inputs: int) -> Dataset:
     """Return the first so many short reviews, in an order that was drawn once."""
     rows = [item for item in items_of(10**6) if len(item["text"]) <= _LONGEST][:inputs]
     return Dataset.of(
@@ -117,7 +117,7 @@ def _dataset(inputs: int) -> Dataset:
     )
 
 
-_ASKED: Final[dict[str, Any]] = {
+ASKED: Final[dict[str, Any]] = {
     "instructions": _ASK,
     "examples": _EXAMPLES,
     "decoding": Decoding(repair=False),
@@ -128,7 +128,7 @@ _ASKED: Final[dict[str, Any]] = {
 
 def _options(temperature: float, strategy: str = "prompt", limit: int = _LIMIT) -> dict[str, Any]:
     sampling = Sampling(temperature=temperature, max_output_tokens=limit)
-    return {**_ASKED, "strategy": strategy, "sampling": sampling}
+    return {**ASKED, "strategy": strategy, "sampling": sampling}
 
 
 _WAYS: Final = {
@@ -175,7 +175,7 @@ def _evaluated(
         Review,
         data,
         configs=_configurations(samples, log),
-        rules=_RULES,
+        rules=RULES,
         journal=journal,
         progress=progress,
     )
