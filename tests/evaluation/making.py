@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from extractkit import Unknown
+from extractkit.evaluation import Case, Dataset
 from extractkit.messages import ModelRequest
 
 
@@ -38,6 +39,13 @@ LABEL: dict[str, Any] = {
 
 def changed(**parts: Any) -> dict[str, Any]:
     return {**LABEL, **parts}
+
+
+def cases(count: int = 3) -> Dataset:
+    return Dataset(
+        Case(id=str(k), text=f"input {k} answer: {json.dumps(LABEL)}", label=LABEL)
+        for k in range(count)
+    )
 
 
 def text_of(request: ModelRequest) -> str:
