@@ -2,7 +2,7 @@
 
     whole responses     Responses, Chat Completions, Messages: ending and calls by the same decoders
                         as for answers
-    parts of them       a choice, a message, items of an output
+    parts of them       a choice, a message, its calls or blocks, items of an output
     MCP                 a request of tools/call, or its parameters
 
 Neighbours: `providers` decode, `tools` judges. Nothing is executed.
@@ -26,6 +26,7 @@ from extractkit.tools import Tool, ToolApi, ToolCall, read_calls
 __all__ = ["parse_tool_calls"]
 
 _ITEMS: Final = ("function_call", "custom_tool_call")
+_BLOCKS: Final = ("text", "container_upload")
 _Read: TypeAlias = tuple[ModelResponse, ToolApi, bool]
 """The response, whose form it has, and whether it says how the answer ended."""
 
@@ -48,8 +49,9 @@ def parse_tool_calls(
     """Return what is known of each tool call of a response, in order; nothing is executed.
 
     Args:
-        response: A response, choice, message or list of output items of the SDKs `openai` and
-            `anthropic`, a call of the Model Context Protocol, or a dict of the same form.
+        response: A response, choice or message of the SDKs `openai` and `anthropic`, a message's
+            calls or content, a list of output items, one call, a call of the Model Context
+            Protocol, or a dict of the same form.
         tools: The tools whose definitions were sent, all of them.
         api: Whose form the definitions had; None: that of the response.
         strict: Whether the definitions were strict, or the names of those tools whose were.
@@ -93,6 +95,8 @@ def _plain(given: Any) -> JsonValue:
         return given.model_dump(mode="json", by_alias=True, warnings=False)
     if isinstance(given, list | tuple):
         return [_plain(item) for item in cast("Sequence[Any]", given)]
+    if isinstance(given, dict):  # around objects: {"role": "assistant", "content": message.content}
+        return {key: _plain(held) for key, held in cast("dict[str, Any]", given).items()}
     return given
 
 
@@ -105,7 +109,7 @@ def _decoded(body: JsonValue) -> _Read:
         MalformedResponseError: If it is not what its API promises.
     """
     if is_array(body):
-        return _of_items(body)
+        return _of_list(body)
     if is_object(body):
         for is_form, read in _FORMS:
             if is_form(body):
@@ -115,13 +119,48 @@ def _decoded(body: JsonValue) -> _Read:
     raise UsageError(f"this is no response with tool calls: a {type(body).__name__}; {_EXPECTED}")
 
 
-def _of_items(items: list[JsonValue]) -> _Read:
+def _of_list(items: list[JsonValue]) -> _Read:
+    """Return the response of which these are the calls, the blocks or the items of the output.
+
+    Raises:
+        UsageError: If they are no such things, or of several kinds.
+    """
+    plain = list(filter(is_object, items))
+    if len(plain) == len(items):
+        if plain and all(map(_is_chat_call, plain)):
+            return _of_chat_message({"role": "assistant", "tool_calls": plain})
+        if plain and all(map(_is_block, plain)):
+            return _of_message({"role": "assistant", "content": plain})
+        if all(map(_is_item, plain)):
+            return _of_items(plain)
+    kinds = ", ".join(sorted({str(item.get("type")) for item in plain})[:8]) or "no dict"
+    raise UsageError(
+        f"this is no list of output items, blocks or calls of one API ({kinds}); {_EXPECTED}"
+    )
+
+
+def _of_items(items: list[JsonObject]) -> _Read:
     """Return the response of which these are the items of the output."""
     from extractkit.providers.openai_responses import decode
 
-    if not all(is_object(item) and isinstance(item.get("type"), str) for item in items):
-        raise UsageError(f"this is no list of output items; {_EXPECTED}")
-    return decode({"status": "completed", "output": items}), "openai", False
+    return decode({"status": "completed", "output": list[JsonValue](items)}), "openai", False
+
+
+def _is_chat_call(item: JsonObject) -> bool:
+    called: JsonValue = item.get("function") or item.get("custom")
+    return is_object(called) and "parameters" not in called  # else it is a definition
+
+
+def _is_block(item: JsonObject) -> bool:
+    kind: JsonValue = item.get("type")
+    return isinstance(kind, str) and (
+        kind in _BLOCKS or kind.endswith(("tool_use", "tool_result")) or "thinking" in kind
+    )
+
+
+def _is_item(item: JsonObject) -> bool:
+    kind: JsonValue = item.get("type")
+    return isinstance(kind, str) and kind not in ("function", "custom") and not _is_block(item)
 
 
 def _of_response(body: JsonObject) -> _Read:
@@ -184,6 +223,7 @@ _FORMS: Final[tuple[tuple[Callable[[JsonObject], bool], Callable[[JsonObject], _
     (lambda body: "output" in body or body.get("object") == "response", _of_response),
     (lambda body: "choices" in body, _of_completion),
     (lambda body: "message" in body and "finish_reason" in body, _of_choice),
+    (_is_chat_call, lambda body: _of_list([body])),
     (lambda body: body.get("type") in _ITEMS, lambda body: _of_items([body])),
     (lambda body: body.get("type") == "message" or _is_message(body), _of_message),
     (lambda body: body.get("role") == "assistant" or "tool_calls" in body, _of_chat_message),

@@ -31,10 +31,11 @@ from extractkit.messages import (
     ToolOffer,
     require_number,
 )
-from extractkit.paths import JsonValue
+from extractkit.paths import JsonValue, Pointer
 from extractkit.results import (
     Decoding,
     ExtractionResult,
+    Finding,
     Grounding,
     Plan,
     Retry,
@@ -238,7 +239,7 @@ class Asked:
             "calls": [{"name": call.name, "arguments": call.document} for call in calls]
         }
         said = [
-            dataclasses.replace(finding, path=f"{arguments_at(place)}{finding.path}")
+            dataclasses.replace(finding, path=_place_of(finding, place, call))
             for place, call in enumerate(calls)
             for finding in call.findings
         ]
@@ -328,6 +329,13 @@ class _Native:
     offer: ToolOffer
     plan: Plan
     fingerprint: str
+
+
+def _place_of(finding: Finding, place: int, call: ToolCall) -> Pointer:
+    """Return where a finding on a call stands in the answer that lists the calls."""
+    if call.tool is None and finding.code == "unknown_tool":
+        return f"/calls/{place}/name"
+    return f"{arguments_at(place)}{finding.path}"
 
 
 def _named(names: Sequence[str]) -> str:

@@ -23,8 +23,10 @@ from extractkit.checks._call import name_of
 from extractkit.checks._context import Check, CheckContext
 from extractkit.checks._fields import required_if, unique
 from extractkit.checks._kept import dropped
-from extractkit.checks._places import Part, TypedPlaces
+from extractkit.checks._parts import Part
+from extractkit.checks._places import TypedPlaces
 from extractkit.checks._ready import ReadyCheck
+from extractkit.checks._required import required_only
 from extractkit.checks._strings import decode_strings
 from extractkit.checks._sums import adds_up
 from extractkit.checks._target import target_of
@@ -46,6 +48,7 @@ __all__ = [
     "in_range",
     "require_fit",
     "required_if",
+    "required_only",
     "run",
     "unique",
 ]

@@ -10,7 +10,8 @@ executed here.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -27,13 +28,25 @@ from extractkit.engine.steps import Answer
 from extractkit.errors import ProviderError
 from extractkit.messages import ModelRequest, ModelResponse, StopReason, ToolOffer
 from extractkit.paths import JsonValue
-from extractkit.results import Attempt, ExtractionResult, Finding, Plan, Status, Validity
+from extractkit.results import (
+    Attempt,
+    ExtractionResult,
+    Finding,
+    Plan,
+    Status,
+    Validity,
+)
 from extractkit.schema import compile_schema
 
 __all__ = ["Calling", "Offered", "Read"]
 
 _WHOLE: Final = frozenset({StopReason.STOP, StopReason.TOOL_USE})
 _PARALLEL: Final = "parallel_tool_calls"
+_WRITTEN: Final = re.compile(
+    # How models write calls where the server does not take them out of the text, as of 2026-11.
+    r"<tool_call>|<function=|<function_call>|\[TOOL_CALLS\]|<\|tool_calls?|<\|python_tag\|>"
+    r'|\A\s*(?:```(?:json)?\s*)?\[?\s*\{\s*"name"\s*:\s*"[^"]*"\s*,\s*"(?:arguments|parameters)"\s*:'
+)
 
 Read: TypeAlias = tuple[JsonValue, tuple[Finding, ...]]
 """The document that lists the calls of an answer, and what is said of them, by places in it."""
@@ -114,12 +127,17 @@ class Calling(Run[Any]):
         response = answer.response
         if response.refusal or response.stop not in _WHOLE:
             return _unfinished(judge(self._setup, answer), answer)
+        require = self._question.require
         document, said = self._offered.read(response)
         outcome = checked(self._setup, document)
-        wrong = {finding.path for finding in said if finding.severity == "error"}
-        findings = (*said, *[item for item in outcome.findings if _is_new(item, said, wrong)])
+        said = (*said, *self._of_no_call(response))
+        # Only where there is no value the whole says in other words what is wrong with a call.
+        felling = () if outcome.built else filter(_keeps_from_value, said)
+        wrong = set(map(_place_of, felling))
+        known = {(item.code, item.path, item.message) for item in said}
+        findings = (*said, *[item for item in outcome.findings if _is_new(item, known, wrong)])
         validity = min([outcome.validity, *map(_below, said)])
-        reached = outcome.built and validity >= self._question.require
+        reached = outcome.built and validity >= require
         return Judged(
             response=response,
             status=Status.OK if reached else Status.INVALID,
@@ -132,15 +150,28 @@ class Calling(Run[Any]):
             request=answer.request,
         )
 
+    def _of_no_call(self, response: ModelResponse) -> Iterator[Finding]:
+        """Yield what is wrong with an answer without calls that is no answer in words either."""
+        if response.tool_calls:
+            return
+        if response.stop is StopReason.TOOL_USE:
+            yield _lost("the model stopped to call a tool, and the answer has no call")
+        elif _WRITTEN.search(response.text):
+            yield _lost("a call was written into the text of the answer, and not made")
+        elif not response.text.strip() and not self._offered.offer.required:
+            yield _lost("the answer is empty: neither a call nor words in its place")
+
     def _with_findings(self, last: Judged[Any]) -> ModelRequest | None:
         if last.response.stop not in _WHOLE or last.attempt.text in self._told:
             return None
         self._told.add(last.attempt.text)
         request = self._setup.request
         count = len(last.response.tool_calls)
-        wrong = [_errors_under(f"/calls/{place}", last.findings) for place in range(count)]
+        require = self._question.require
+        findings = [checks.required_only(item, require) for item in last.findings]
+        wrong = [_errors_under(f"/calls/{place}", findings) for place in range(count)]
         told = [finding for _, each in wrong for finding in each]
-        whole = [item for item in last.findings if item.severity == "error" and item not in told]
+        whole = [item for item in findings if _is_error(item) and item not in told]
         messages = prompts.calling_again(
             request,
             last.response,
@@ -181,25 +212,41 @@ def _attempt(answer: Answer, validity: Validity, findings: Sequence[Finding]) ->
     return dataclasses.replace(attempt_of(answer, validity, findings), text=text)
 
 
-def _is_new(finding: Finding, said: Sequence[Finding], wrong: set[str]) -> bool:
+def _is_new(finding: Finding, known: set[tuple[str, str, str]], wrong: set[str]) -> bool:
     """Whether a finding on the whole tells more than what was said of its calls."""
-    if finding in said:
+    if (finding.code, finding.path, finding.message) in known:
         return False
-    place = "/".join(finding.path.split("/", 3)[:3])
-    is_of_wrong_call = any(path == place or path.startswith(f"{place}/") for path in wrong)
-    return finding.severity != "error" or place.count("/") < 2 or not is_of_wrong_call
+    place = _place_of(finding)
+    return not _is_error(finding) or place.count("/") < 2 or place not in wrong
+
+
+def _place_of(finding: Finding) -> str:
+    """Return the pointer of the call that a finding is about, such as "/calls/0"."""
+    return "/".join(finding.path.split("/", 3)[:3])
+
+
+def _keeps_from_value(finding: Finding) -> bool:
+    return _is_error(finding) and finding.level < Validity.GROUNDED
 
 
 def _below(finding: Finding) -> Validity:
     """Return the highest level that an answer of which this is said can reach."""
-    return Validity(finding.level - 1) if finding.severity == "error" else Validity.CORRECT
+    return Validity(finding.level - 1) if _is_error(finding) else Validity.CORRECT
+
+
+def _is_error(finding: Finding) -> bool:
+    return finding.severity == "error"
+
+
+def _lost(message: str) -> Finding:
+    return Finding(level=Validity.SCHEMA, path="", message=message, code="no_call")
 
 
 def _errors_under(at: str, findings: Sequence[Finding]) -> tuple[str, list[Finding]]:
     return at, [
         finding
         for finding in findings
-        if finding.severity == "error" and (finding.path == at or finding.path.startswith(f"{at}/"))
+        if _is_error(finding) and (finding.path == at or finding.path.startswith(f"{at}/"))
     ]
 
 

@@ -61,7 +61,8 @@ def calling_again(
     calls = response.tool_calls
     every = [*findings, *[finding for each in wrong for finding in each]]
     again = Message(role="user", content=_AGAIN.format(findings=told(every)))
-    if not (calls and all(map(_can_be_shown, calls))):
+    has_own_ids = len({call.id for call in calls}) == len(calls)
+    if not (calls and has_own_ids and all(map(_can_be_shown, calls))):
         shown = [f"{call.name}({call.arguments})" for call in calls]
         said = "\n".join([response.text, *shown]).strip() or "(nothing)"
         return (*request.messages, Message(role="assistant", content=said), again)

@@ -70,6 +70,14 @@ _SCHEMA = re.compile(
     r"|output_config\.format\.schema|failed to (?:parse|compile) (?:the )?(?:json schema|grammar)"
     r"|too many (?:optional|union|strict)|schema must (?:be|have)"
 )
+_TOOLS = re.compile(
+    # Tools that are refused in words of their own, as of 2026-11: vLLM (twice), llama.cpp,
+    # Anthropic (twice), OpenRouter.
+    r"(?i)requires --enable-auto-tool-choice|requires --tool-call-parser"
+    r"|tools param requires|may not be enabled when tool_choice forces"
+    r"|tools\.\d+\.(?:custom\.)?input_schema: |no endpoints found that support tool use"
+)
+_TOO_MANY = "array_above_max_length"
 _JSON_MODE = re.compile(r"(?i)json_object|json[ -]mode")
 _LOGPROBS = re.compile(r"(?i)\b(?:top_)?logprobs\b")
 _LEADING_PATH = re.compile(r"^([a-z_][\w.\[\]]*): ")  # how Anthropic names a parameter
@@ -85,7 +93,9 @@ def refused_parameter(param: str, code: str, message: str) -> str | None:
         code: Its code for the failure, may be empty.
         message: Its sentence.
     """
-    if code in _SCHEMA_CODES or _SCHEMA.search(message):
+    if code in _SCHEMA_CODES or _SCHEMA.search(message) or _TOOLS.search(message):
+        return "constraint"
+    if code == _TOO_MANY and param == "tools":
         return "constraint"
     if code not in _UNSUPPORTED_CODES and not _UNSUPPORTED.search(message):
         # Nobody needs them and only we ask for them, so that any objection to them is enough.

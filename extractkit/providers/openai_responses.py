@@ -8,6 +8,7 @@ or judges the answer's text.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any, Final
 
 from extractkit.errors import MalformedResponseError, ProviderError
@@ -148,7 +149,8 @@ def _read(body: JsonObject) -> ModelResponse:
         text, logprobs = "\n".join([*rivals, text]), []
     tokens, why = read_tokens(logprobs, text)
     calls = tuple(call for item in items for call in _calls_of(item))
-    stop, detail = _ending(body, answer, refusal is not None, bool(calls))
+    called = [item for item in items if _calls_of(item)]
+    stop, detail = _ending(body, answer, refusal is not None, called)
     details: dict[str, Any] = {}
     if body.get("id"):
         details["id"] = body["id"]
@@ -202,18 +204,29 @@ def _calls_of(item: JsonObject) -> list[RawToolCall]:
 
 
 def _ending(
-    body: JsonObject, answer: JsonObject, is_refusal: bool, has_calls: bool
+    body: JsonObject, answer: JsonObject, is_refusal: bool, called: Sequence[JsonObject]
 ) -> tuple[StopReason, str]:
     status = read_text(body.get("status"))
     stop, detail = _stop_of(status, body)
     if stop is StopReason.STOP and answer.get("status") == "incomplete":
         # Whatever is said of the whole: a message that was not finished is not whole.
         stop, detail = StopReason.LENGTH, "the message is incomplete"
+    if stop is StopReason.STOP and any(map(_is_unfinished, called)):
+        # Only of the last call anybody may say that it was cut, and that those before it stand.
+        is_last = not any(map(_is_unfinished, called[:-1]))
+        stop = StopReason.LENGTH if is_last else StopReason.UNKNOWN
+        detail = "a call is incomplete"
     if is_refusal and stop is not StopReason.CONTENT_FILTER:
         return StopReason.REFUSAL, "refusal"
-    if has_calls and stop is StopReason.STOP:
+    if called and stop is StopReason.STOP:
         return StopReason.TOOL_USE, detail
     return stop, detail
+
+
+def _is_unfinished(call: JsonObject) -> bool:
+    return (
+        call.get("status") == "incomplete"
+    )  # "in_progress" may be whole, and wait for its outcome
 
 
 def _stop_of(status: str, body: JsonObject) -> tuple[StopReason, str]:

@@ -93,17 +93,17 @@ def no_other_arguments(tools: Sequence[Tool[..., Any]]) -> tuple[Check, ...]:
     The check is over an answer of `answer_of`.
     """
     open_ones = {
-        tool.name: compile_schema(tool.target)
-        for tool in tools
-        if "extra" not in getattr(tool.target, "model_config", {"extra": "forbid"})
+        tool.name: compile_schema(tool.target) for tool in tools if not is_object(tool.target)
     }
 
     def no_other_arguments(context: CheckContext) -> Iterable[Finding]:
         document: Any = context.document
         for place, call in enumerate(document["calls"]):
             compiled = open_ones.get(call["name"])
-            arguments = call["arguments"]
-            for pointer in () if compiled is None else dropped_by(compiled, arguments):
+            if compiled is None:
+                continue
+            made = context.value.calls[place].arguments
+            for pointer in dropped_by(compiled, call["arguments"], made):
                 yield Finding(
                     level=Validity.SCHEMA,
                     path=f"{arguments_at(place)}{pointer}",

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, overload
 
+from extractkit.checks import required_only
 from extractkit.messages import ModelResponse, RawToolCall, StopReason, Usage
 from extractkit.paths import JsonObject, JsonValue, Pointer, is_array, is_object
 from extractkit.results import (
@@ -204,12 +205,19 @@ def _told_of(
     """Yield what is said of a call as a part of the whole, and was not said of it by itself."""
     at = arguments_at(place)
     known = {(item.code, item.path, item.message) for item in call.findings}
+    has_no_value = not call.ok and not _only_lacks_source(call)
     for item in result.findings:
-        if _place_of(item, count) != place or (_is_error(item) and not call.ok):
+        if _place_of(item, count) != place or (_is_error(item) and has_no_value):
             continue  # what is wrong with it by itself is said more exactly there
         inner = item.path.removeprefix(at) if _is_within(item.path, at) else ""
         if (item.code, inner, item.message) not in known:
             yield replace(item, path=inner)
+
+
+def _only_lacks_source(call: ToolCall) -> bool:
+    return call.status is Status.INVALID and all(
+        item.level >= Validity.GROUNDED for item in call.findings if _is_error(item)
+    )
 
 
 def _same(call: ToolCall, before: Sequence[ToolCall]) -> list[Finding]:
@@ -240,7 +248,7 @@ def _with(
     }
     call = replace(
         call,
-        findings=(*call.findings, *told),
+        findings=(*call.findings, *[required_only(item, call.require) for item in told]),
         confidence=confidence or call.confidence,
         partial=None if call.partial is None else _partial(call.partial, at, result),
     )

@@ -96,6 +96,7 @@ def compiled_tools(
     if api is not None:
         _require_api(api)
     require_tools(tools)
+    _require_strict(strict, tools)
     _require_names(tools, api)
     form = _PLAIN if api is None else _DIALECTS[api]
     dialects = [form if _is_strict(tool, strict) else _PLAIN for tool in tools]
@@ -145,7 +146,7 @@ def _require_api(api: object) -> None:
     Raises:
         UnsupportedError: If not.
     """
-    if api not in _DIALECTS:
+    if not isinstance(api, str) or api not in _DIALECTS:
         known = ", ".join(get_args(ToolApi))
         raise UnsupportedError(f"tools are not written for {api!r:.80}; expected one of {known}")
 
@@ -163,6 +164,16 @@ def require_tools(tools: object) -> None:
     for each in cast("Sequence[object]", tools):
         if not isinstance(each, Tool):
             raise UsageError(f"{each!r:.80} is no tool; make one of it: tool(...)")
+
+
+def _require_strict(strict: object, tools: Sequence[Tool[..., Any]]) -> None:
+    if isinstance(strict, bool):
+        return
+    if not isinstance(strict, AbstractSet):
+        raise UsageError(f"strict={strict!r:.80}: expected True, False or a set of tools' names")
+    unknown = cast("AbstractSet[object]", strict) - {tool.name for tool in tools}
+    if unknown:
+        raise UsageError(f"strict names {', '.join(sorted(map(repr, unknown)))[:80]}, no such tool")
 
 
 def _require_names(tools: Sequence[Tool[..., Any]], api: ToolApi | None) -> None:

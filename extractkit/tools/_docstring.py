@@ -6,13 +6,14 @@ in none of these forms is part of the description, so that nothing written is lo
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final, cast
 
-__all__ = ["Described", "read_docstring"]
+__all__ = ["Described", "docstring_of", "name_of", "read_docstring", "unwrapped"]
 
 _PARAMETERS: Final = frozenset({"args", "arguments", "parameters", "params", "keyword args"})
 _OTHERS: Final = frozenset(
@@ -22,8 +23,9 @@ _OTHERS: Final = frozenset(
     }
 )  # fmt: skip
 _FIELD: Final = re.compile(r":(\w+)([^:\n]*):[ \t]*(.*)")
-_GOOGLE_ENTRY: Final = re.compile(r"\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)")
-_NUMPY_ENTRY: Final = re.compile(r"\*{0,2}(\w+)\s*(?::.*)?$")
+_NAMES: Final = r"(\*{0,2}\w+(?:\s*,\s*\*{0,2}\w+)*)"  # several may share what is said
+_GOOGLE_ENTRY: Final = re.compile(_NAMES + r"\s*(?:\([^)]*\))?\s*:\s*(.*)")
+_NUMPY_ENTRY: Final = re.compile(_NAMES + r"\s*(?::.*)?$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +39,33 @@ class Described:
 
     summary: str = ""
     parameters: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+def unwrapped(function: Callable[..., Any]) -> Any:
+    """Return what a partial is of; anything else as it is."""
+    asked: Any = function
+    while isinstance(asked, functools.partial):
+        held: Any = asked.func
+        asked = held
+    return asked
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """Return what a function, a class, a partial or an object that can be called is called."""
+    asked = unwrapped(function)
+    return cast("str", getattr(asked, "__name__", type(asked).__name__))
+
+
+def docstring_of(function: Callable[..., Any]) -> str | None:
+    """Return the docstring that was written for it: none that it has inherited or been given."""
+    asked = unwrapped(function)
+    if isinstance(asked, type):
+        return cast("str | None", asked.__dict__.get("__doc__"))
+    if inspect.isroutine(asked):
+        return asked.__doc__
+    called = type(asked).__call__  # an object that can be called
+    own: str | None = called.__doc__ if inspect.isfunction(called) else None
+    return own or type(asked).__dict__.get("__doc__")
 
 
 def read_docstring(text: str | None) -> Described:
@@ -105,7 +134,10 @@ def _read_entries(lines: list[str], at: int, found: dict[str, list[str]], *, is_
             break
         match = entry.match(line.strip()) if _indent(line) == indent else None
         if match:
-            current = found.setdefault(match[1], [])
+            names = [name.strip(" \t*") for name in match[1].split(",")]
+            current = found.setdefault(names[0], [])
+            for name in names[1:]:
+                found.setdefault(name, current)
             current.extend([] if is_numpy else [match[2]])
         elif is_numpy and line.strip() and _indent(line) == indent:
             break

@@ -6,7 +6,6 @@ No function is called here.
 
 from __future__ import annotations
 
-import functools
 import inspect
 import typing
 from collections.abc import Callable, Mapping
@@ -19,7 +18,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import SchemaError as BrokenTypeError
 
 from extractkit.errors import SchemaError, UsageError
-from extractkit.tools._docstring import read_docstring
+from extractkit.tools._docstring import docstring_of, read_docstring, unwrapped
 
 __all__ = ["Parameters", "parameters_of"]
 
@@ -68,7 +67,7 @@ def parameters_of(function: Callable[..., Any], name: str) -> Parameters:
     """
     signature = _signature_of(function, name)
     types = _types_of(function, name)
-    said = read_docstring(function.__doc__).parameters
+    said = read_docstring(docstring_of(function)).parameters
     fields: dict[str, str] = {}
     made: dict[str, Any] = {}
     for parameter in signature.parameters.values():
@@ -106,10 +105,7 @@ def _signature_of(function: Callable[..., Any], name: str) -> inspect.Signature:
 
 
 def _types_of(function: Callable[..., Any], name: str) -> dict[str, Any]:
-    asked: Any = function
-    while isinstance(asked, functools.partial):
-        held: Any = asked.func
-        asked = held
+    asked = unwrapped(function)
     if not inspect.isroutine(asked):  # an object that can be called
         asked = type(asked).__call__
     try:

@@ -13,7 +13,8 @@ import difflib
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from extractkit import checks, confidence
 from extractkit.errors import UsageError
@@ -24,6 +25,7 @@ from extractkit.results import Finding, Grounding, LevelCount, PartialResult, St
 from extractkit.schema import CompiledSchema, Fault
 from extractkit.tools._call import ENDING_WORDS, ToolCall
 from extractkit.tools._definitions import ToolApi, compiled_tools, name_on_wire
+from extractkit.tools._holders import config_at
 
 if TYPE_CHECKING:
     from extractkit.tools._tool import Tool
@@ -93,11 +95,14 @@ def read_calls(
         notes: What there is to say of all calls.
 
     Raises:
-        UsageError: If GROUNDED is required and there is no text, one of `tools` is none, or two
-            have one name.
+        UsageError: If `require` is no level, GROUNDED is required and there is no text, one of
+            `tools` is none, or two have one name.
         SchemaError: If arguments cannot be expressed for this API.
         UnsupportedError: If there is no such API.
     """
+    _require_level(require)
+    if text is not None and not isinstance(cast("object", text), str):
+        raise UsageError(f"text is a {type(text).__name__}; expected a text, or None")
     if require > Validity.CONSISTENT and text is None:
         raise UsageError(
             f"require={require.name}: values are looked for in a text; pass text=, the text that "
@@ -117,6 +122,14 @@ def read_calls(
         _read(asked, raw, response, notes, is_last=raw is response.tool_calls[-1])
         for raw in response.tool_calls
     )
+
+
+def _require_level(require: object) -> None:
+    if not isinstance(require, Validity) or require is Validity.CORRECT:
+        raise UsageError(
+            f"require={require!r:.80}: expected a Validity up to GROUNDED, which is as far as a "
+            "call can be checked"
+        )
 
 
 def _notes(response: ModelResponse) -> list[Finding]:
@@ -273,17 +286,20 @@ def _judged(
     call: ToolCall, asked: _Asked, compiled: CompiledSchema, parsed: ParsedDocument
 ) -> tuple[ToolCall, checks.Outcome]:
     document, faults = compiled.take_back(parsed.value, digits=parsed.digits)
-    outcome = checks.run(
+    judge = partial(
+        checks.run,
         compiled,
         document,
         text=asked.text or "",
         grounding=_NOWHERE if asked.text is None else asked.grounding,
         repair=asked.repair,
-        faults=[
-            *map(_unliftable, faults),
-            *[_extra(pointer) for pointer in dropped_by(compiled, document)],
-        ],
     )
+    unliftable = list(map(_unliftable, faults))
+    outcome = judge(faults=unliftable)
+    extra = [_extra(at) for at in dropped_by(compiled, outcome.document, outcome.value)]
+    if extra:
+        outcome = judge(faults=[*unliftable, *extra])
+    said = [checks.required_only(item, asked.require) for item in outcome.findings]
     is_ok = outcome.built and outcome.validity >= asked.require
     judged = replace(
         call,
@@ -292,7 +308,7 @@ def _judged(
         status=Status.OK if is_ok else Status.INVALID,
         validity=outcome.validity,
         levels=outcome.levels,
-        findings=(*call.findings, *outcome.findings),
+        findings=(*call.findings, *said),
         evidence=outcome.evidence,
     )
     return judged, outcome
@@ -317,11 +333,19 @@ NO_SUCH_ARGUMENT: Final = "the tool has no such argument, and would be called wi
 _NOWHERE: Final = Grounding(locate=False)
 
 
-def dropped_by(compiled: CompiledSchema, document: JsonValue) -> tuple[Pointer, ...]:
-    """Return the places of arguments that a tool's model would drop without a word."""
-    config: dict[str, Any] = getattr(compiled.target, "model_config", {})
-    # What the user says of other keys counts.
-    return () if "extra" in config else compiled.dropped(document)
+def dropped_by(compiled: CompiledSchema, document: JsonValue, value: object) -> tuple[Pointer, ...]:
+    """Return the places of arguments that a tool's models would drop without a word.
+
+    Args:
+        compiled: The tool's arguments.
+        document: What came.
+        value: What was made of it; None where nothing was.
+    """
+    dropped = compiled.dropped(document)
+    if value is None and "extra" in getattr(compiled.target, "model_config", {}):
+        return ()  # which model a place is of cannot be told, and the call is not taken
+    # What the user says of other keys counts, for each model by itself.
+    return tuple([at for at in dropped if "extra" not in config_at(value, at)])
 
 
 def _tokens_of(text: str, tokens: Sequence[TokenLogprob]) -> tuple[TokenLogprob, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from extractkit.errors import NotConfirmedError, UsageError
 from extractkit.tools._call import ToolCall
@@ -40,7 +40,14 @@ def run(
             _close(agreed)
             raise UsageError("confirm= is asynchronous; use `await tool.arun(call, confirm=...)`")
         _require_agreed(tool, call, agreed)
-    return _called(tool, call)
+    given = _called(tool, call)
+    if inspect.iscoroutine(given):  # nothing of it has run
+        given.close()
+        raise UsageError(
+            f"the function of the tool {tool.name!r} gave a coroutine; carry it out with "
+            "`await tool.arun(call)`"
+        )
+    return given
 
 
 async def arun(
@@ -62,11 +69,20 @@ async def arun(
         return await _called(tool, call)
     if isinstance(tool.function, type):
         return _called(tool, call)
-    given = await asyncio.to_thread(_called, tool, call)
+    given, ended = await asyncio.to_thread(_called_in_thread, tool, call)
+    if ended is not None:
+        raise ended  # which Python makes a RuntimeError of, as in every coroutine
     return await given if inspect.isawaitable(given) else given
 
 
 def _require_runnable(tool: Tool[..., Any], call: ToolCall, confirm: object) -> None:
+    if not isinstance(cast("object", call), ToolCall):
+        raise UsageError(f"a {type(call).__name__} was given to run; expected a ToolCall")
+    if confirm is not None and not callable(confirm):
+        raise UsageError(
+            f"confirm={confirm!r:.80}: expected a function that takes the call and returns True "
+            "to agree"
+        )
     if call.tool is not tool:
         raise UsageError(
             f"a call of {call.name!r} was given to the tool {tool.name!r}; use call.tool"
@@ -97,7 +113,15 @@ def _called(tool: Tool[..., Any], call: ToolCall) -> Any:
         return call.value
     if tool.function is not None and tool.parameters is not None:
         return tool.parameters.call(tool.function, call.value)
-    return tool(**call.arguments)
+    return None if tool.function is None else tool.function(**call.arguments)
+
+
+def _called_in_thread(tool: Tool[..., Any], call: ToolCall) -> tuple[Any, StopIteration | None]:
+    """Return what the function gives, or the one exception that a thread cannot hand over."""
+    try:
+        return _called(tool, call), None
+    except StopIteration as ended:
+        return None, ended
 
 
 def _is_async(function: object) -> bool:

@@ -18,7 +18,7 @@ from extractkit.paths import JsonObject, JsonValue, is_object
 from extractkit.schema import CompiledSchema, compile_schema
 from extractkit.tools._call import ToolCall
 from extractkit.tools._definitions import ToolApi, definitions
-from extractkit.tools._docstring import read_docstring
+from extractkit.tools._docstring import docstring_of, name_of, read_docstring
 from extractkit.tools._parameters import Parameters, parameters_of
 from extractkit.tools._running import arun, run
 from extractkit.tools._shapes import as_object, closed, require_object
@@ -56,11 +56,11 @@ class Tool(Generic[P, R]):
     parameters: Parameters | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(cast("object", self.name), str) or not self.name.strip():
-            raise UsageError(f"a tool is called {self.name!r:.80}; expected a name")
+        _require_name(self.name)
+        _require_description(self.name, self.description)
         require_object(self.name, self.schema)
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Return what the function gives; nothing is checked.
 
         Raises:
@@ -123,7 +123,8 @@ class Tool(Generic[P, R]):
                 `mcp`, or a dict as it stands in JSON.
             function: What carries it out; it is called with the arguments by name.
             dangerous: Whether it is only carried out after somebody has agreed. None believes the
-                server's `destructiveHint`; it may be wrong.
+                server's `destructiveHint` where it says True; it may be wrong, and a server that
+                says nothing has not said that the tool is harmless.
 
         Raises:
             UsageError: If it is no such element.
@@ -140,9 +141,9 @@ class Tool(Generic[P, R]):
         hints = plain.get("annotations")
         told = is_object(hints) and hints.get("destructiveHint") is True
         return cls.of_schema(
-            str(plain.get("name", "")),
+            cast("str", plain.get("name")),
             plain["inputSchema"],
-            description=str(plain.get("description", "")),
+            description=cast("str", plain.get("description") or ""),
             function=function,
             dangerous=told if dangerous is None else dangerous,
         )
@@ -278,8 +279,10 @@ def _made(
             f"tool({function!r:.80}): expected a function with typed parameters, or a Pydantic "
             "model class"
         )
-    called = getattr(function, "__name__", type(function).__name__) if name is None else name
-    said = read_docstring(_docstring(function)).summary if description is None else description
+    called = name_of(function) if name is None else name
+    _require_name(called)
+    said = read_docstring(docstring_of(function)).summary if description is None else description
+    _require_description(called, said)
     parameters: Parameters | None = None
     target: Any = function
     if not isinstance(function, type):
@@ -301,8 +304,11 @@ def _made(
     )
 
 
-def _docstring(function: Callable[..., Any]) -> str | None:
-    """Return the own docstring: every model has inherited one of Pydantic's."""
-    if isinstance(function, type):
-        return cast("str | None", function.__dict__.get("__doc__"))
-    return function.__doc__
+def _require_name(name: object) -> None:
+    if not isinstance(name, str) or not name.strip():
+        raise UsageError(f"a tool is called {name!r:.80}; expected a name")
+
+
+def _require_description(name: str, description: object) -> None:
+    if not isinstance(description, str):
+        raise UsageError(f"tool {name!r}: the description is {description!r:.80}; expected a text")

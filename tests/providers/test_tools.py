@@ -78,6 +78,42 @@ def test_a_refusal_of_parallel_calls_is_known_as_such(param: str, message: str) 
     assert refused_parameter(param, "unsupported_parameter", message) == "parallel_tool_calls"
 
 
+@pytest.mark.parametrize(
+    ("param", "code", "message"),
+    [
+        ("", "400", '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser '
+         "to be set"),
+        ("", "", "tool_choice 'auto' requires --tool-call-parser to be set"),
+        ("", "", "tools param requires --jinja flag"),
+        ("", "", "Thinking may not be enabled when tool_choice forces tool use."),
+        ("", "", "tool_choice: Thinking may not be enabled when tool_choice forces tool use."),
+        ("", "", "tools.0.custom.input_schema: JSON schema is invalid. It must match JSON Schema "
+         "draft 2020-12"),
+        ("", "", "tools.12.input_schema: Input should be an object"),
+        ("", "404", "No endpoints found that support tool use. To learn more about provider "
+         "routing, visit: https://openrouter.ai/docs/provider-routing"),
+        ("tools", "array_above_max_length", "Invalid 'tools': array too long. Expected an array "
+         "with maximum length 128, but got an array with length 200 instead."),
+    ],
+)  # fmt: skip
+def test_a_refusal_of_the_tools_is_known_as_such(param: str, code: str, message: str) -> None:
+    assert refused_parameter(param, code, message) == "constraint"
+
+
+@pytest.mark.parametrize(
+    ("param", "code", "message"),
+    [
+        ("messages", "array_above_max_length", "Invalid 'messages': array too long."),
+        ("", "", "No endpoints found matching your data policy"),
+        ("", "", "messages.1.content.0.tool_use.input: Input should be a valid dictionary"),
+    ],
+)
+def test_what_is_wrong_with_something_else_is_no_refusal_of_the_tools(
+    param: str, code: str, message: str
+) -> None:
+    assert refused_parameter(param, code, message) is None
+
+
 def test_turns_without_calls_are_as_they_were() -> None:
     turns = [Message(role="user", content="a"), Message(role="assistant", content="b")]
     assert message_turns(turns) == [

@@ -286,6 +286,14 @@ _CHAT = chat(("Seek", {"q": "x", "limit": None}))
         (_responses(_ITEM), []),
         (_ITEM, ["no_ending"]),
         ([_ITEM], ["no_ending"]),
+        ([{"type": "reasoning", "summary": []}, _ITEM], ["no_ending"]),
+        (_CHAT["choices"][0]["message"]["tool_calls"], ["no_ending"]),
+        (_CHAT["choices"][0]["message"]["tool_calls"][0], ["no_ending"]),
+        ([_BLOCK], ["no_ending"]),
+        (
+            [{"type": "thinking", "thinking": "?"}, {"type": "text", "text": "!"}, _BLOCK],
+            ["no_ending"],
+        ),
         ({"type": "message", "stop_reason": "tool_use", "content": [_BLOCK]}, []),
         ({"role": "assistant", "content": [_BLOCK]}, ["no_ending"]),
         (_BLOCK, ["no_ending"]),
@@ -313,6 +321,9 @@ def test_objects_of_the_sdks_are_read() -> None:
         Message.construct(**whole),
         ChatCompletion.construct(id="1", created=0, model="m", **_CHAT).choices[0],
         [Response.construct(id="1", **_responses(_ITEM)).output[0]],
+        ChatCompletion.construct(id="1", **_CHAT).choices[0].message.tool_calls,
+        Message.construct(**whole).content,
+        {"role": "assistant", "content": Message.construct(**whole).content},
     ):
         (call,) = parse_tool_calls(given, _TOOLS)
         assert call.value == Seek(q="x")
@@ -325,6 +336,11 @@ def test_objects_of_the_sdks_are_read() -> None:
         ({}, "no keys"),
         ("text", "a str"),
         ([1], "no list of output items"),
+        ([_MCP], "no list of output items"),
+        ([_ITEM, _BLOCK], "one API .function_call, tool_use."),
+        ([_ITEM, _CHAT["choices"][0]["message"]["tool_calls"][0]], "one API"),
+        ([_SEEK.definition("openai-chat")], "one API"),
+        ([_SEEK.definition("openai")], "one API"),
         ({"method": "tools/call", "params": {}}, "without the name"),
         ({"choices": [{}, {}]}, "2 answers"),
     ],
@@ -332,6 +348,37 @@ def test_objects_of_the_sdks_are_read() -> None:
 def test_what_is_no_response_is_refused(given: Any, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         parse_tool_calls(given, _TOOLS)
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_an_item_that_is_incomplete_is_cut_whatever_is_said_of_the_whole(alone: bool) -> None:
+    cut = {**_ITEM, "status": "incomplete"}
+    (call,) = parse_tool_calls(cut if alone else _responses(cut), _TOOLS)
+    assert call.status is Status.TRUNCATED
+    with pytest.raises(TruncatedError, match="a call is incomplete"):
+        _SEEK.run(call)
+    first, last = parse_tool_calls([_ITEM, cut] if alone else _responses(_ITEM, cut), _TOOLS)
+    assert (first.ok, last.status) == (True, Status.TRUNCATED)
+    both = parse_tool_calls([cut, _ITEM] if alone else _responses(cut, _ITEM), _TOOLS)
+    assert [call.status for call in both] == [Status.INVALID, Status.INVALID]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"require": "x"}, "require='x'"),
+        ({"require": 3}, "require=3"),
+        ({"require": Validity.CORRECT, "text": "x"}, "up to GROUNDED"),
+        ({"text": 5}, "text is a int"),
+        ({"strict": "Seek"}, "strict='Seek'"),
+        ({"strict": None}, "strict=None"),
+        ({"strict": ["Seek"]}, "a set of tools' names"),
+        ({"strict": {"Seek", "nope"}}, "strict names 'nope'"),
+    ],
+)
+def test_options_that_cannot_be_used_are_refused(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        parse_tool_calls(_CHAT, _TOOLS, **options)
 
 
 def test_a_failed_or_broken_response_is_an_error_of_the_provider() -> None:

@@ -66,6 +66,16 @@ _SPHINX = """Books a room.
         ),
         (_NUMPY, "Books a room.", {"guests": "How many people.", "days": "How long."}),
         (_SPHINX, "Books a room.", {"guests": "How many people.", "days": "How long."}),
+        (
+            "Adds.\n\nParameters\n----------\na, *b : str\n    Both.\nc : int\n    One.",
+            "Adds.",
+            {"a": "Both.", "b": "Both.", "c": "One."},
+        ),
+        (
+            "Adds.\n\nArgs:\n    a, b (str): Both.\n    c: One.",
+            "Adds.",
+            {"a": "Both.", "b": "Both.", "c": "One."},
+        ),
         ("Note: this is text.", "Note: this is text.", {}),
         ("Args:", "Args:", {}),
         ("Rings.\n\nArgs:\n    words without an entry\n", "Rings.", {}),

@@ -137,3 +137,49 @@ def test_what_the_function_raises_is_raised_as_it_is() -> None:
 
     with pytest.raises(KeyError):
         fails.run(_call(fails, {"n": 1}))
+
+
+def test_what_ends_an_iterator_does_not_keep_the_loop_waiting() -> None:
+    @tool
+    def first() -> int:
+        """Gives the first of none."""
+        return next(iter(list[int]()))
+
+    async def soon() -> None:
+        await asyncio.wait_for(first.arun(_call(first, {})), 5)
+
+    with pytest.raises(StopIteration):
+        first.run(_call(first, {}))
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        asyncio.run(soon())
+
+
+def test_a_coroutine_is_no_outcome_of_run() -> None:
+    @tool
+    def wrapped(n: int) -> Any:
+        """Hands on to an asynchronous function."""
+        return later(n)
+
+    with pytest.raises(UsageError, match=r"gave a coroutine.*await tool\.arun"):
+        wrapped.run(_call(wrapped, {"n": 1}))
+    assert asyncio.run(wrapped.arun(_call(wrapped, {"n": 1}))) == 2
+
+
+def test_an_argument_may_be_called_as_the_tool_itself_is_to_python() -> None:
+    schema = {"type": "object", "properties": {"self": {"type": "integer"}}}
+    listed = Tool.of_schema("x", schema, function=lambda **given: given)
+    assert listed.run(_call(listed, {"self": 1})) == {"self": 1}
+    assert listed(self=2) == {"self": 2}
+
+
+@pytest.mark.parametrize("given", [{"n": 1}, None, 3])
+def test_only_a_call_can_be_carried_out(given: Any) -> None:
+    with pytest.raises(UsageError, match="expected a ToolCall"):
+        add.run(given)
+    with pytest.raises(UsageError, match="expected a ToolCall"):
+        asyncio.run(add.arun(given))
+
+
+def test_who_is_asked_has_to_be_a_function() -> None:
+    with pytest.raises(UsageError, match="confirm=True: expected a function"):
+        delete.run(_call(delete, {"n": 1}), confirm=True)  # type: ignore[arg-type]

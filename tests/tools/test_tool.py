@@ -347,3 +347,69 @@ def test_the_names_are_at_the_front_door() -> None:
     assert {"Tool", "ToolCall", "parse_tool_calls", "tool"} <= set(extractkit.__all__)
     assert book.compiled is compile_schema(book.target)
     assert compile_schema(book.target).lower(ARGUMENTS) == ARGUMENTS
+
+
+def _add(n: int, by: int = 1) -> int:
+    """Adds.
+
+    Args:
+        n: What to.
+    """
+    return n + by
+
+
+class _Adder:
+    """Holds what is added."""
+
+    def __call__(self, n: int) -> int:
+        """Adds what is held.
+
+        Args:
+            n: What to.
+        """
+        return n + 1
+
+
+class _Silent:
+    """Holds its tongue."""
+
+    def __call__(self, n: int) -> int:
+        return n
+
+
+def test_a_partial_is_described_as_what_it_is_of() -> None:
+    made = tool(functools.partial(_add, by=3))
+    assert (made.name, made.description) == ("_add", "Adds.")
+    assert made.schema["properties"]["n"]["description"] == "What to."
+
+
+def test_an_object_that_can_be_called_is_described_by_its_call_or_else_its_class() -> None:
+    made = tool(_Adder())
+    assert (made.name, made.description) == ("_Adder", "Adds what is held.")
+    assert made.schema["properties"]["n"]["description"] == "What to."
+    assert tool(_Silent()).description == "Holds its tongue."
+
+
+def test_what_a_server_leaves_empty_is_not_told_to_a_model() -> None:
+    listed = {"name": "x", "description": None, "inputSchema": {"type": "object"}}
+    assert Tool.from_mcp(listed).description == ""
+    with pytest.raises(UsageError, match="a tool is called None"):
+        Tool.from_mcp({**listed, "name": None})
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: tool(name=5)(_add), "a tool is called 5"),  # type: ignore[call-overload]
+        (lambda: tool(_add, description=5), "the description is 5"),  # type: ignore[call-overload]
+        (lambda: Tool.of_schema("x", {"type": "object"}, description=5), "the description is 5"),  # type: ignore[arg-type]
+    ],
+)
+def test_names_and_descriptions_are_texts(make: Any, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        make()
+
+
+def test_an_api_is_a_name() -> None:
+    with pytest.raises(UnsupportedError, match="not written for"):
+        tool(_add).definition([])  # type: ignore[arg-type]
