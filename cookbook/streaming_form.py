@@ -139,10 +139,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--serve", action="store_true", help="serve until Ctrl-C")
     parser.add_argument("--port", type=int, default=8000)
-    parser.add_argument("--model", help='such as "local"; a replay without')
+    parser.add_argument("--model", help='such as "openai:gpt-5"; "local" is the embedded model')
     options = parser.parse_args()
     model = options.model or Replay(pause_s=0.06 if options.serve else 0.0)
-    app = service(Extractor(Invoice, model=model))
+    app = service(Extractor(Invoice, model=None if model == "local" else model))
     if options.serve:
         uvicorn.run(app, port=options.port)
         return

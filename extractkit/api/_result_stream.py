@@ -50,9 +50,10 @@ class ResultStream(Generic[T]):
         self._apieces: AsyncGenerator[Changes | Ended[ExtractionResult[T]], None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._turn = threading.Lock()
-        self._error: BaseException | None = None
+        self._error: Exception | None = None
         self._result: ExtractionResult[T] | None = None
         self._is_closed = False
+        self._is_passed = False  # whether pieces came whose changes nobody was told
 
     # --- for `with` and `for` -------------------------------------------------------------------
 
@@ -70,6 +71,7 @@ class ResultStream(Generic[T]):
 
     def __next__(self) -> PartialResult:
         self._require_way(is_async=False)
+        self._is_passed = True
         if self._next() is None:
             raise StopIteration
         return self._live.snapshot()
@@ -80,7 +82,7 @@ class ResultStream(Generic[T]):
         A copy that is kept by them equals `document` of the partial result at each step.
 
         Raises:
-            UsageError: If pieces were read before, or it is for `async for`.
+            UsageError: If pieces were read before or in between, or it is for `async for`.
         """
         self._require_way(is_async=False)
         self._require_unread()
@@ -100,7 +102,7 @@ class ResultStream(Generic[T]):
         """
         if self._result is None:
             self._require_way(is_async=False)
-            self._live.is_watched = False
+            self._live.is_watched, self._is_passed = False, True
             while self._next() is not None:
                 pass
         return self._whole()
@@ -136,6 +138,7 @@ class ResultStream(Generic[T]):
 
     async def __anext__(self) -> PartialResult:
         self._require_way(is_async=True)
+        self._is_passed = True
         if await self._anext() is None:
             raise StopAsyncIteration
         return self._live.snapshot()
@@ -144,7 +147,7 @@ class ResultStream(Generic[T]):
         """Return what `changes` does, for `async for`.
 
         Raises:
-            UsageError: If pieces were read before, or it is not for `async for`.
+            UsageError: If pieces were read before or in between, or it is not for `async for`.
         """
         self._require_way(is_async=True)
         self._require_unread()
@@ -161,7 +164,7 @@ class ResultStream(Generic[T]):
         """
         if self._result is None:
             self._require_way(is_async=True)
-            self._live.is_watched = False
+            self._live.is_watched, self._is_passed = False, True
             while await self._anext() is not None:
                 pass
         return self._whole()
@@ -196,7 +199,7 @@ class ResultStream(Generic[T]):
             self._result = done.value
             return None
         except BaseException as error:
-            self._error = self._error or error
+            self._ended_by(error)
             raise
         finally:
             self._turn.release()
@@ -215,26 +218,40 @@ class ResultStream(Generic[T]):
             self._result = told.result
             await self._apieces.aclose()
         except BaseException as error:
-            self._error = self._error or error
+            self._ended_by(error)
             raise
         finally:
             self._turn.release()
         return None
 
     def _all_changes(self) -> Iterator[Change]:
+        self._require_unread()
         while (changes := self._next()) is not None:
             yield from changes
+            self._require_told()
 
     async def _all_achanges(self) -> AsyncIterator[Change]:
+        self._require_unread()
         while (changes := await self._anext()) is not None:
             for change in changes:
                 yield change
+            self._require_told()
+
+    def _ended_by(self, error: BaseException) -> None:
+        """Take note of what ended the reading; a cancellation is of that one call, and no more."""
+        if isinstance(error, Exception):
+            self._error = self._error or error
+        else:
+            self._is_closed = True
 
     def _is_over(self) -> bool:
         if self._error is not None:
             raise self._error
         if self._result is None and self._is_closed:
-            raise UsageError("this stream was closed before its end: there is no more of it")
+            raise UsageError(
+                "this stream was closed before its end, or the reading of it was cancelled: there "
+                "is no more of it"
+            )
         return self._result is not None
 
     def _whole(self) -> ExtractionResult[T]:
@@ -254,6 +271,13 @@ class ResultStream(Generic[T]):
             raise UsageError(
                 "pieces of this stream were read before, so that its changes would not be all of "
                 "them; ask for the changes first"
+            )
+
+    def _require_told(self) -> None:
+        if self._is_passed:
+            raise UsageError(
+                "other pieces of this stream, or its result, were read between its changes, so "
+                "that these would not be all of them; read them to their end first"
             )
 
     def _require_way(self, *, is_async: bool) -> None:

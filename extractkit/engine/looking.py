@@ -14,7 +14,7 @@ from extractkit.checks import Part, TypedPlaces
 from extractkit.engine.early import Early
 from extractkit.engine.setup import Setup
 from extractkit.errors import UsageError
-from extractkit.paths import Pointer, is_array, is_object, join
+from extractkit.paths import Pointer, is_array, is_object, join, split
 from extractkit.results import Confidence, FieldState, Finding, Span, TypedNow, Validity
 from extractkit.streaming import Snapshot, SnapshotPlaces
 
@@ -22,6 +22,7 @@ __all__ = ["Looking"]
 
 _NOTHING: Final = TypedNow()
 _ROOM: Final = "places"
+_NOT_YET: Final = frozenset({"not_validated_yet", "type_not_known_yet"})
 
 
 class Looking:
@@ -102,41 +103,97 @@ class _Places(SnapshotPlaces):
     def _default(self, pointer: Pointer) -> TypedNow:
         for part in self._find(pointer):
             declared = self._types.default(part)
+            if declared is None and (part.schema or {}).get("type") == "default":
+                whole = self._around(pointer)
+                declared = None if whole is None else self._inner(pointer, whole)
             if declared is not None:
                 return TypedNow(value=declared[0], is_default=True)
         return _NOTHING
 
+    def _around(self, pointer: Pointer) -> TypedNow | None:
+        """Return what the object or array around a place is, once that is sure."""
+        above = _split(pointer)[0]
+        whole = self.typed(above) if self._is_final(above) else None
+        return None if whole is None or _is_open(whole) else whole
+
+    def _inner(self, pointer: Pointer, whole: TypedNow) -> tuple[Any] | None:
+        """Return a part of the value that the object or array around it has, if that shows it."""
+        above, token = _split(pointer)
+        if whole.value is None:
+            return None
+        return self._types.inner(self._find(above), self.so_far(above), whole.value, token)
+
     def _read(self, pointer: Pointer) -> TypedNow:
         parts = self._find(pointer) or (Part(),)
-        above = pointer.rpartition("/")[0]
         waits: list[Pointer] = []
-        is_final = True
-
-        def given(part: Part) -> Mapping[str, Any]:
-            nonlocal is_final
-            known: dict[str, Any] = {}
-            for name, key in part.before:
-                place = join(above, key)
-                now, state = self.typed(place), self.state(place)
-                if (state is FieldState.PRESENT and not _has_error(now)) or now.is_default:
-                    known[name] = now.value
-                elif state is not FieldState.PRESENT:
-                    waits.append(place)
-                is_final = is_final and state is FieldState.PRESENT
-            return known
-
-        typed = self._types.read(parts, self.so_far(pointer), given)
+        typed = self._types.read(
+            parts, self.so_far(pointer), lambda part: self._given(pointer, part, waits)
+        )
         if waits:
             return TypedNow(findings=(_waiting(pointer, waits),))
         findings = [dataclasses.replace(each, path=pointer + each.path) for each in typed.findings]
         now = TypedNow(value=typed.value if typed.built else None, findings=tuple(findings))
-        if is_final:
-            self._looking.read[pointer] = now
+        if _is_open(now):
+            whole = self._around(pointer)
+            if whole is None:
+                return now
+            inner = self._inner(pointer, whole)
+            now = (
+                TypedNow(findings=(_never(pointer),)) if inner is None else TypedNow(value=inner[0])
+            )
+        self._looking.read[pointer] = now
         return now
+
+    def _given(
+        self, pointer: Pointer, part: Part, waits: list[Pointer]
+    ) -> Mapping[str, Any] | None:
+        """Return the values of the fields before a part; None if some may still come.
+
+        Args:
+            pointer: The place of the part.
+            part: The part.
+            waits: Gets the places of those that may still come.
+        """
+        above = pointer
+        for _ in range(part.up):
+            above = _split(above)[0]
+        is_whole = self._is_final(above)
+        known: dict[str, Any] = {}
+        for name, key in part.before:
+            place = join(above, key)
+            now = self.typed(place)
+            is_final = self._is_final(place)
+            if _is_open(now) or not (is_final or is_whole):
+                waits.append(place)
+            elif now.is_default or (is_final and not _has_error(now)):
+                known[name] = now.value
+        return None if waits else known
+
+
+def _split(pointer: Pointer) -> tuple[Pointer, str]:
+    """Return the place around a place, and the key or position in it."""
+    above = pointer.rpartition("/")[0]
+    return above, split(pointer)[-1]
+
+
+def _is_open(now: TypedNow) -> bool:
+    """Whether there may be a value later that there is none of yet."""
+    return any(finding.code in _NOT_YET for finding in now.findings)
 
 
 def _has_error(now: TypedNow) -> bool:
     return any(finding.severity == "error" for finding in now.findings)
+
+
+def _never(pointer: Pointer) -> Finding:
+    return Finding(
+        level=Validity.SCHEMA,
+        path=pointer,
+        message=f"{_split(pointer)[0] or '(root)'} is whole, but has no value that shows the one "
+        "of this place in its type; so_far has the JSON",
+        severity="note",
+        code="type_not_known",
+    )
 
 
 def _waiting(pointer: Pointer, places: Sequence[Pointer]) -> Finding:

@@ -17,7 +17,7 @@ from extractkit.schema.nodes import Node
 from extractkit.schema.plain import type_of
 from extractkit.streaming._ending import fill
 from extractkit.streaming._frames import Frame, Slot, entry_slot, kind_in, routed
-from extractkit.streaming._record import Box, Record, Snapshot, then
+from extractkit.streaming._record import Box, Pieces, Record, Snapshot, then
 from extractkit.streaming._shapes import AS_IT_IS, Shapes
 
 __all__ = ["Growth"]
@@ -44,7 +44,7 @@ class Growth:
         self._kind = ""
         self._waits = False  # it was begun, and nobody was told
         self._shows = False  # it is a text that is shown as it grows
-        self._pieces: list[str] = []
+        self._pieces = Pieces()
         self._told = 0  # how many of the pieces were told
         self.unsure = False  # whether the whole answer has to be looked at in the end
 
@@ -65,7 +65,7 @@ class Growth:
         self._next_item()
         self._kind, self._waits = kind, self._slot is not None
         if kind == "string":
-            self._pieces, self._told = [], 0
+            self._pieces, self._told = Pieces(), 0
             self._shows = self._slot is not None and self._has_user_form(kind)
             self._shows = self._shows and not self._is_beside(self._slot)
 

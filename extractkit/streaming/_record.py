@@ -17,6 +17,7 @@ from extractkit.results import FieldState, PartialResult, Places
 __all__ = [
     "Box",
     "Change",
+    "Pieces",
     "Record",
     "Snapshot",
     "SnapshotPlaces",
@@ -32,8 +33,23 @@ Box: TypeAlias = "dict[str, JsonValue] | list[JsonValue]"
 Spine: TypeAlias = Sequence[tuple[Box, int, "str | int"]]
 """Containers without an end, outermost first: how long each is, and its key in the one before."""
 
-Text: TypeAlias = "tuple[Sequence[str], int, str | int] | None"
+Text: TypeAlias = "tuple[Pieces, int, str | int] | None"
 """The pieces of a text without an end, how many of them count, and its key in the innermost box."""
+
+
+class Pieces(list[str]):
+    """The pieces of a text, in order; to look at it time and again costs what was added."""
+
+    __slots__ = ("_joined",)
+
+    def first(self, count: int) -> str:
+        """Return the first pieces as one text."""
+        known, text = getattr(self, "_joined", (0, ""))
+        if count < known:  # an older snapshot
+            return "".join(self[:count])
+        text += "".join(self[known:count])
+        self._joined = (count, text)
+        return text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,10 +251,32 @@ class Snapshot(PartialResult):
         if list(tokens) == open_keys[:depth] and depth < len(self._spine):
             box, size, _ = self._spine[depth]
             return _document(([box], 1), [(box, size, 0), *self._spine[depth + 1 :]], self._text)
-        if self._text is None or list(tokens) != [*open_keys, *_key_of(self._spine, self._text)]:
-            return None
-        pieces, count, _ = self._text
-        return "".join(islice(pieces, count))
+        text = self._text
+        if text is not None and list(tokens) == [*open_keys, *_key_of(self._spine, text)]:
+            return text[0].first(text[1])
+        return self._ended(tokens)
+
+    def _ended(self, tokens: Sequence[str]) -> JsonValue:
+        """Return what stands at a place that has ended and yet is not final."""
+        box: Box
+        box, size = self._root
+        path = ["0", *tokens]
+        for inner, inner_size, key in self._spine:
+            if path[0] != str(key):
+                break
+            box, size = inner, inner_size
+            del path[0]
+        here: JsonValue = box
+        for token in path:
+            if is_object(here) and token in here:
+                if here is box and token not in islice(here, size):
+                    return None  # it came later
+                here = here[token]
+            elif is_array(here) and int(token) < (size if here is box else len(here)):
+                here = here[int(token)]
+            else:
+                return None
+        return here
 
     def _places(self) -> Places:
         return self._make_places(self)
@@ -273,7 +311,7 @@ def _plain(document: JsonValue, states: Mapping[Pointer, FieldState]) -> Partial
     return PartialResult(document=document, states=states)
 
 
-def _key_of(spine: Spine, text: tuple[Sequence[str], int, str | int]) -> list[str]:
+def _key_of(spine: Spine, text: tuple[Pieces, int, str | int]) -> list[str]:
     """Return the key of a text without an end; none where it is the whole answer."""
     return [str(text[2])] if spine else []
 
@@ -288,7 +326,7 @@ def _document(root: tuple[list[JsonValue], int], spine: Spine, text: Text) -> Js
         innermost = made
     if text is not None:
         pieces, count, key = text
-        _put(innermost, key, "".join(islice(pieces, count)))
+        _put(innermost, key, pieces.first(count))
     return holder[0] if holder else None
 
 

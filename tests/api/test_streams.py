@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator
 from typing import Any
 
 import pytest
@@ -22,6 +22,7 @@ from extractkit import (
     extract,
     stream,
 )
+from extractkit.api import ResultStream
 from extractkit.errors import (
     BadRequestError,
     ConnectError,
@@ -606,6 +607,70 @@ def test_changes_are_all_or_none() -> None:
         next(answer)
         with pytest.raises(UsageError, match="ask for the changes first"):
             answer.changes()
+
+
+def test_changes_that_others_read_on_are_not_all() -> None:
+    def begin() -> ResultStream[Order]:
+        return stream(Order, TEXT, model=FakeProvider([GOOD], pieces=4))
+
+    late = begin()
+    changes = late.changes()
+    next(late)
+    with pytest.raises(UsageError, match="ask for the changes first"):
+        next(changes)
+    for read_on in (next, lambda answer: answer.result):
+        between = begin()
+        changes = between.changes()
+        next(changes)
+        read_on(between)
+        with pytest.raises(UsageError, match="between its changes"):
+            list(changes)
+
+    async def ask() -> None:
+        answer = astream(Order, TEXT, model=FakeProvider([GOOD], pieces=4))
+        achanges = answer.achanges()
+        await anext(achanges)
+        await answer.aresult()
+        with pytest.raises(UsageError, match="between its changes"):
+            [change async for change in achanges]
+
+    asyncio.run(ask())
+
+
+def test_a_cancellation_is_of_one_call_only() -> None:
+    class Slow(FakeProvider):
+        async def astream(
+            self, request: ModelRequest, *, timeout_s: float | None = None
+        ) -> AsyncGenerator[Delta, None]:
+            yield Delta(text="{")
+            await asyncio.sleep(60)
+
+    async def ask() -> None:
+        answer = astream(Order, TEXT, model=Slow([GOOD]))
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(answer.aresult(), 0.05)
+        for read_on in (answer.aresult, answer.__anext__):
+            with pytest.raises(UsageError, match="reading of it was cancelled"):
+                await read_on()
+        await answer.aclose()
+
+    asyncio.run(ask())
+
+
+def test_an_interruption_is_of_one_call_only() -> None:
+    class Interrupted(FakeProvider):
+        def stream(
+            self, request: ModelRequest, *, timeout_s: float | None = None
+        ) -> Generator[Delta, None, None]:
+            yield Delta(text="{")
+            raise KeyboardInterrupt
+
+    answer = stream(Order, TEXT, model=Interrupted([GOOD]))
+    with pytest.raises(KeyboardInterrupt):
+        _ = answer.result
+    with pytest.raises(UsageError, match="reading of it was cancelled"):
+        _ = answer.result
+    answer.close()
 
 
 def test_a_stream_that_was_left_has_no_result(way: Way) -> None:

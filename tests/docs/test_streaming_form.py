@@ -53,6 +53,21 @@ def browser() -> Iterator[Any]:
         opened.close()
 
 
+@pytest.mark.parametrize(
+    ("words", "model"),
+    [(["--model", "local"], None), (["--model", "openai:gpt-5.1"], "openai:gpt-5.1")],
+)
+def test_a_model_can_be_named_and_local_is_the_embedded_one(
+    recipe: ModuleType, monkeypatch: pytest.MonkeyPatch, words: list[str], model: str | None
+) -> None:
+    asked: list[str | None] = []
+    monkeypatch.setattr(recipe, "Extractor", lambda target, model: asked.append(model))
+    monkeypatch.setattr(recipe.uvicorn, "run", lambda app, port: None)
+    monkeypatch.setattr(sys, "argv", ["streaming_form.py", "--serve", *words])
+    recipe.main()
+    assert asked == [model]
+
+
 class Held(FakeProvider):
     """Stops where it is told to, until it may go on."""
 

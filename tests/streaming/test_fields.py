@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import pickle
+import time
 from collections import deque
 from decimal import Decimal
 from enum import Enum
+from types import SimpleNamespace
 from typing import Annotated, Any, Literal, NamedTuple, NotRequired
 
 import pytest
@@ -20,6 +22,7 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
+    PlainValidator,
     RootModel,
     Tag,
     ValidationInfo,
@@ -30,8 +33,10 @@ from pydantic import (
 from typing_extensions import TypeAliasType, TypedDict
 
 from extractkit import UNKNOWN, Decoding, FieldState, Unknown, Validity, extract, stream
+from extractkit.checks import TypedPlaces
 from extractkit.errors import UsageError
 from extractkit.messages import Capabilities, ModelResponse, StopReason
+from extractkit.paths import get
 from extractkit.results import PartialResult
 from extractkit.testing import FakeProvider
 
@@ -275,6 +280,139 @@ def test_an_object_of_several_types_is_typed_once_it_is_known_which() -> None:
     assert later.at("/0").value == Cat(kind="cat", name="x", lives=9)
 
 
+class First(BaseModel):
+    v: int
+
+
+class Second(BaseModel):
+    v: str
+    w: int
+
+
+@pytest.mark.parametrize(
+    ("target", "key", "text"),
+    [
+        (list[First | Second], "0", '[{"v": "7", "w": 2}, '),
+        (dict[int, First | Second], "12", '{"12": {"v": "7", "w": 2}, "'),
+    ],
+)
+def test_of_several_types_the_one_of_the_whole_object_holds(
+    target: Any, key: str, text: str
+) -> None:
+    seen = partials(target, text)
+    early = next(now for now in seen if now.at(f"/{key}/v").state is PRESENT)
+    assert [each.code for each in early.at(f"/{key}/v").findings] == ["type_not_known_yet"]
+    field = seen[-1].at(f"/{key}/v")
+    assert (field.value, field.findings) == ("7", ())
+
+
+@pytest.mark.parametrize(
+    ("target", "text", "pointer", "value"),
+    [
+        (list[list[int] | list[str]], '[["1", "2"], ', "/0/1", "2"),
+        (dict[int, int] | dict[int, str], '{"1": "7"}', "/1", "7"),
+        (First | Row | None, '{"v": 7, "id": 3}', "/v", 7),
+        (Row | dict[str, str], '{"id": "7", "when": "x"}', "/id", "7"),
+        (Names | list[int], '["red"]', "/0", Colour.RED),
+    ],
+    ids=str,
+)
+def test_a_part_of_what_is_whole_has_the_value_that_this_shows(
+    target: Any, text: str, pointer: str, value: Any
+) -> None:
+    assert partials(target, text)[-1].at(pointer).value == value
+
+
+def test_a_part_of_what_fits_no_type_or_has_no_order_says_so() -> None:
+    wrong = partials(First | Second, '{"v": "x"}')[-1]
+    assert wrong.at("/v").value is None
+    assert [each.code for each in wrong.at("/v").findings] == ["type_not_known"]
+    some = partials(set[int] | set[str], '["1"]')[-1]
+    assert [each.code for each in some.at("/0").findings] == ["type_not_known"]
+
+
+def test_a_validator_waits_for_a_field_whose_type_is_not_known() -> None:
+    class Both(BaseModel):
+        u: list[int] | list[str]
+        n: Annotated[str, AfterValidator(lambda n, info: f"{n}{info.data['u']}")]
+        rest: str
+
+    late = last_before_end(Both, '{"u": ["1"], "n": "x", ')
+    assert late.fields.n.value == "x['1']"
+
+
+def test_a_tag_is_looked_up_under_its_key() -> None:
+    class A(BaseModel):
+        kind: Literal["a"] = Field(alias="type")
+        v: int
+        other: str = Field(alias="kind", default="")
+
+    class B(BaseModel):
+        kind: Literal["b"] = Field(alias="type")
+        v: str
+        other: str = Field(alias="kind", default="")
+
+    now = last_before_end(list[A | B], '[{"kind": "a", "type": "b", "v": "7", ')
+    assert (now.at("/0/type").value, now.at("/0/v").value) == ("b", "7")
+
+
+def test_the_configuration_of_a_typed_dict_holds_in_it() -> None:
+    class Low(TypedDict):
+        __pydantic_config__ = ConfigDict(str_to_lower=True)  # type: ignore[misc]  # as documented
+        a: str
+
+    class Holder(BaseModel):
+        low: Low
+        high: str
+
+    now = last_before_end(Holder, '{"low": {"a": "AB"}, "high": "AB", ')
+    assert (now.at("/low/a").value, now.at("/high").value) == ("ab", "AB")
+
+
+def test_positions_are_plain_numbers() -> None:
+    now = last_before_end(list[int], "[1, ")
+    for pointer in ("/00", "/-1", "/+0", "/\u0660"):
+        with pytest.raises(UsageError, match="no such place"):
+            now.at(pointer)
+
+
+def test_what_has_ended_and_is_not_final_is_there_so_far() -> None:
+    digits = "12345678901234567890.123456789012345"
+    text = f'{{"number": "n", "lines": [{{"name": "x", "price": {digits}}}], "total": 1, "me'
+    seen = partials(Invoice, text)
+    for now in seen:
+        for pointer in now.states:
+            try:
+                there = get(now.document, pointer)
+            except KeyError:
+                there = None
+            assert now.at(pointer).so_far == there
+    assert seen[-1].at("/lines").state is PENDING
+    assert [line.so_far for line in seen[-1].fields.lines] == [{"name": "x"}]
+    early = next(now for now in seen if now.at("/lines/0").state is PENDING)
+    assert early.fields.lines.so_far == [{}]
+
+
+def test_an_old_partial_result_shows_nothing_of_what_came_later() -> None:
+    seen = partials(Invoice, '{"number": "n", "lines": [], "total": 15, "meta": {}}', pieces=1)
+    pending = next(now for now in seen if now.at("/total").state is PENDING)
+    assert pending.at("/total").so_far is None
+    assert seen[-1].at("/total").so_far == 15
+
+
+def test_looking_at_a_long_text_costs_what_was_added() -> None:
+    def seconds(size: int) -> float:
+        start = time.process_time()
+        answer = stream(str, "a text", model=FakeProvider([f'"{"abcd" * size}"'], pieces=4))
+        sizes = [len(str(now.document)) for now in answer]
+        assert sizes[-1] == 4 * size
+        return time.process_time() - start
+
+    few = min(seconds(4000) for _ in range(3))
+    many = min(seconds(16000) for _ in range(3))
+    assert many < 8 * few
+
+
 def test_a_value_that_speaks_against_its_type_hides_no_other_field() -> None:
     now = last_before_end(Person, '{"type": null, "name": "Olaf", ')
     assert now.fields.name.value == "Olaf"
@@ -317,10 +455,46 @@ def test_alternatives_told_apart_by_a_function_are_known_when_they_agree() -> No
     assert (now.at("/colour").value, now.at("/side").value) == (Colour.RED, 3)
 
 
-def test_types_without_parts_of_their_own_give_json_and_the_whole_is_typed() -> None:
-    now = last_before_end(list[Pair], '[{"left": 1, "right": "2024-05-06"}, ')
-    assert now.at("/0/right").value == "2024-05-06"
+@pytest.mark.parametrize("text", ['[{"left": 1, "right": "2024-05-06"}, ', '[[1, "2024-05-06"], '])
+def test_parts_of_a_named_tuple_have_its_types(text: str) -> None:
+    now = last_before_end(list[Pair], text)
+    assert now.fields[0].right.value == DAY
     assert now.at("/0").value == Pair(1, DAY)
+    with pytest.raises(AttributeError, match="no field 'wrong'"):
+        _ = now.fields[0].wrong
+    wrong = last_before_end(list[Pair], '[[1, "2024-13-01"], ').fields[0].right
+    assert (wrong.value, wrong.findings[0].level) == (None, Validity.SCHEMA)
+
+
+def test_a_named_tuple_of_older_versions_of_pydantic_is_read_alike() -> None:
+    fields = [{"name": "left", "schema": {"type": "int"}}]
+    arguments = {"type": "arguments", "arguments_schema": fields}
+    call: Any = {"type": "call", "arguments_schema": arguments, "function": Pair}
+    holder: Any = SimpleNamespace(core_schema=call)
+    places = TypedPlaces(holder)
+    assert places.key("", "left", None) == "0"
+    for pointer, document in (("/0", [1]), ("/left", {"left": 1})):
+        (part,) = places.find(pointer, document)  # type: ignore[arg-type]  # plain JSON
+        assert places.read([part], 1, lambda _: {}).value == 1
+
+
+def test_a_part_that_the_targets_own_code_reads_is_typed_with_the_whole() -> None:
+    def halves(value: Any) -> Any:
+        return {key: part / 2 for key, part in value.items()}
+
+    class Bag(BaseModel):
+        half: Annotated[dict[str, float], PlainValidator(halves)]
+        one: Annotated[Any, PlainValidator(lambda value: sum(value.values()))]
+        rest: str
+
+    seen = partials(Bag, '{"half": {"a": 1, "b": 3}, "one": {"c": 1}, "re')
+    early = next(now for now in seen if now.at("/half/a").state is PRESENT)
+    assert early.at("/half/a").value is None
+    assert [each.code for each in early.at("/half/a").findings] == ["type_not_known_yet"]
+    assert seen[-1].at("/half/a").value == 0.5
+    assert seen[-1].at("/one").value == 1
+    assert seen[-1].at("/one/c").value is None
+    assert [each.code for each in seen[-1].at("/one/c").findings] == ["type_not_known"]
 
 
 def test_a_number_beyond_floats_is_no_value() -> None:
@@ -474,9 +648,129 @@ def test_a_default_stands_in_for_a_field_before_it() -> None:
         def _price(cls, price: str, info: ValidationInfo) -> str:
             return f"{price} {info.data['currency']}"
 
-    assert last_before_end(Priced, '{"price": "3", ').fields.price.value == "3 EUR"
+    assert last_before_end(list[Priced], '[{"price": "3", "rest": ""}, ').at("/0/price").value == (
+        "3 EUR"
+    )
     now = last_before_end(Priced, '{"price": "3", "currency": "CHF", ')
     assert now.fields.price.value == "3 CHF"
+
+
+def test_no_default_stands_in_for_a_field_that_may_still_come() -> None:
+    class Sum(BaseModel):
+        a: int = 7
+        b: int
+        rest: str = ""
+
+        @field_validator("b")
+        @classmethod
+        def _b(cls, b: int, info: ValidationInfo) -> int:
+            return b + int(info.data["a"])
+
+    values = [now.fields.b.value for now in partials(Sum, '{"b": 5, "a": 1, "re')]
+    assert set(values) == {None, 6}
+    assert values == sorted(values, key=bool)  # it is never taken back
+    early = last_before_end(Sum, '{"b": 5, ').fields.b
+    assert [each.code for each in early.findings] == ["not_validated_yet"]
+    assert partials(Sum, '{"b": 5}')[-1].fields.b.value == 12
+
+
+def test_a_field_with_a_default_may_look_at_those_before_it() -> None:
+    class Maybe(BaseModel):
+        a: int
+        b: int | None = None
+        c: int = Field(default_factory=lambda data: data["a"])
+
+        @field_validator("b", "c")
+        @classmethod
+        def _add(cls, value: int, info: ValidationInfo) -> int:
+            return value + int(info.data["a"])
+
+    now = last_before_end(Maybe, '{"a": 1, "b": 5, "c": 7, ')
+    assert (now.fields.b.value, now.fields.c.value) == (6, 8)
+
+
+def test_the_first_field_is_told_its_name_and_that_nothing_is_before_it() -> None:
+    class First(BaseModel):
+        a: str
+        b: int
+
+        @field_validator("a")
+        @classmethod
+        def _named(cls, value: str, info: ValidationInfo) -> str:
+            return f"{info.field_name}:{value}:{len(info.data)}"
+
+    assert last_before_end(First, '{"a": "x", ').fields.a.value == "a:x:0"
+
+
+def _told(value: int, info: ValidationInfo) -> str:
+    return f"{value} {info.field_name} {info.data and sorted(info.data)}"
+
+
+Told = Annotated[Any, AfterValidator(_told)]
+
+
+class ToldRoot(RootModel[list[Told]]):
+    pass
+
+
+class ToldPair(NamedTuple):
+    left: int
+    right: Told
+
+
+class ToldItems(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Told]
+
+    q: int
+    items: list[Told]
+    named: dict[str, list[Told]]
+    pair: tuple[Told, int]
+    roots: list[ToldRoot]
+    tuples: list[ToldPair]
+
+
+def test_items_are_told_what_the_field_around_them_is_told() -> None:
+    whole = (
+        '{"q": 1, "items": [1], "named": {"k": [2]}, "pair": [3, 4], "roots": [[5]], '
+        '"tuples": [[6, 7]], "more": 8}'
+    )
+    early = last_before_end(list[ToldItems], f"[{whole[:-1]}, ").at("/0/more")
+    assert (early.value, early.findings[0].code) == (None, "type_not_known_yet")
+    now = last_before_end(list[ToldItems], f"[{whole}, ")
+    value = now.at("/0").value
+    assert now.at("/0/items/0").value == value.items[0]
+    assert now.at("/0/named/k/0").value == value.named["k"][0]
+    assert now.at("/0/pair/0").value == value.pair[0]
+    assert now.at("/0/roots/0/0").value == value.roots[0].root[0]
+    assert now.at("/0/tuples/0/1").value == value.tuples[0].right
+    assert now.at("/0/more").value == value.more
+    assert last_before_end(list[Told], "[1, ").at("/0").value == "1 None None"
+
+
+def test_a_default_that_depends_on_other_fields_is_known_when_these_are() -> None:
+    class Made(BaseModel):
+        a: int
+        b: int = Field(default_factory=lambda data: data["a"] + 1)
+        c: int = Field(default=3, validate_default=True)
+        d: str
+
+        @field_validator("c")
+        @classmethod
+        def _c(cls, value: int, info: ValidationInfo) -> int:
+            return value + int(info.data["a"])
+
+        @field_validator("d")
+        @classmethod
+        def _d(cls, value: str, info: ValidationInfo) -> str:
+            return f"{value} {info.data['b']} {info.data['c']}"
+
+    early = last_before_end(Made, '{"a": 1, "d": "x", ')
+    assert (early.fields.b.value, early.fields.c.value, early.fields.d.value) == (None, None, None)
+    late = partials(Made, '{"a": 1, "d": "x"}')[-1]
+    assert (late.fields.b.value, late.fields.c.value) == (2, 4)
+    assert late.fields.b.is_default and late.fields.c.is_default
+    assert late.fields.d.value == "x 2 4"
 
 
 def _after(day: dt.date, info: ValidationInfo) -> dt.date:
