@@ -6,7 +6,8 @@ import dataclasses
 import datetime as dt
 import pickle
 import time
-from collections import deque
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Sequence
 from decimal import Decimal
 from enum import Enum
 from types import SimpleNamespace
@@ -232,6 +233,9 @@ Day = Annotated[dt.date, AfterValidator(lambda day: day)]
         (tuple[dt.date, ...], '["2024-05-06", ', "/0", DAY),
         (set[Colour], '["red", ', "/0", Colour.RED),
         (deque[Colour], '["red", ', "/0", Colour.RED),
+        (defaultdict[str, list[dt.date]], '{"k": ["2024-05-06", ', "/k/0", DAY),
+        (OrderedDict[str, dt.date], '{"k": "2024-05-06", ', "/k", DAY),
+        (Sequence[dt.date], '["2024-05-06", ', "/0", DAY),
         (Point, '{"x": 1, "when": "2024-05-06", ', "/when", DAY),
         (list[Point], '[{"x": 1, "when": "2024-05-06"}, {', "/0", Point(1, DAY)),
         (Row, '{"id": 1, "when": "2024-05-06", ', "/when", DAY),
