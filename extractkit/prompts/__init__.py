@@ -37,7 +37,7 @@ __all__ = [
 Task: TypeAlias = Literal["extract", "call"]
 """What is wanted of a text: the facts in it, or the calls of tools that it asks for."""
 
-VERSION = "2026-11-30.5"
+VERSION = "2026-11-30.6"
 """Changes whenever a word that is sent changes."""
 
 _SYSTEM = """\

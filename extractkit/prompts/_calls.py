@@ -6,7 +6,7 @@ Neighbours: `engine` builds the first request for calls and every repeated one h
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from extractkit.messages import Message, ModelRequest, ModelResponse, RawToolCall
 from extractkit.results import Finding
@@ -59,8 +59,8 @@ def calling_again(
         wrong: What is wrong with each call, by its place.
     """
     calls = response.tool_calls
-    every = [*findings, *[finding for each in wrong for finding in each]]
-    again = Message(role="user", content=_AGAIN.format(findings=told(every)))
+    every = "\n".join([*_lines(findings), *_lines_apart(calls, wrong)][:_MOST_FINDINGS])
+    again = Message(role="user", content=_AGAIN.format(findings=every))
     has_own_ids = len({call.id for call in calls}) == len(calls)
     if not (calls and has_own_ids and all(map(_can_be_shown, calls))):
         shown = [f"{call.name}({call.arguments})" for call in calls]
@@ -80,16 +80,25 @@ def calling_again(
         )
         for call, each in zip(calls, wrong, strict=True)
     ]
-    whole = Message(role="user", content=_AGAIN.format(findings=told(findings or every)))
+    whole = Message(role="user", content=_AGAIN.format(findings=told(findings) or every))
     return (*request.messages, asked, *outcomes, whole)
 
 
 def told(findings: Sequence[Finding]) -> str:
     """Return errors as lines, at most ten."""
+    return "\n".join(_lines(findings)[:_MOST_FINDINGS])
+
+
+def _lines(findings: Sequence[Finding], whose: str = "") -> list[str]:
     errors = [finding for finding in findings if finding.severity == "error"]
-    return "\n".join(
-        f"- {finding.path or 'the whole'}: {finding.message}" for finding in errors[:_MOST_FINDINGS]
-    )
+    return [f"- {whose}{finding.path or 'the whole'}: {finding.message}" for finding in errors]
+
+
+def _lines_apart(calls: Sequence[RawToolCall], wrong: Sequence[Sequence[Finding]]) -> Iterator[str]:
+    """Yield what is wrong with each call; of several, each line says whose it is."""
+    for number, (call, each) in enumerate(zip(calls, wrong, strict=True), start=1):
+        whose = f"call {number} ({call.name}), " if len(calls) > 1 else ""
+        yield from _lines(each, whose)
 
 
 def _can_be_shown(call: RawToolCall) -> bool:

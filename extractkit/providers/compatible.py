@@ -91,7 +91,8 @@ class Compatible(Hosted):
         table = super()._look_up(url)
         if self._tools is None:
             return table
-        return replace(table, tools="compatible", strict_tools=self._tools == "strict")
+        said = f"{table.source}, but for what Compatible(tools={self._tools!r}) says"
+        return replace(table, tools="compatible", strict_tools=self._tools == "strict", source=said)
 
     def _settings(self) -> dict[str, Any]:
         return {**super()._settings(), "tools": self._tools}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 from extractkit.paths import JsonObject, JsonValue, Pointer, is_array, is_object, join
 from extractkit.schema import lint
+from extractkit.tools._definitions import require_tools
 
 if TYPE_CHECKING:
     from extractkit.tools._tool import Tool
@@ -71,8 +72,10 @@ def lint_tools(*tools: Tool[..., Any]) -> tuple[ToolLintFinding, ...]:
         tools: Tools that a model is to choose from.
 
     Raises:
+        UsageError: If one is no tool.
         SchemaError: If the arguments of one cannot be described.
     """
+    require_tools(tools)
     findings: list[ToolLintFinding] = []
     for tool in tools:
         findings += _of_tool(tool, tools)
@@ -144,8 +147,9 @@ def _plain(name: str) -> list[str]:
 
 
 def _of_places(tool: Tool[..., Any]) -> Iterator[ToolLintFinding]:
-    for pointer, name, schema in _places(tool.compiled.user_schema):
-        if not schema.get("description") and "$ref" not in schema:
+    whole = tool.compiled.user_schema
+    for pointer, name, schema in _places(whole):
+        if not (schema.get("description") or _referred(schema, whole).get("description")):
             yield ToolLintFinding(
                 tool=tool.name,
                 pointer=pointer,
@@ -159,7 +163,6 @@ def _of_places(tool: Tool[..., Any]) -> Iterator[ToolLintFinding]:
 
 def _places(schema: JsonObject) -> Iterator[tuple[Pointer, str, JsonObject]]:
     """Yield pointer, name and schema of every declared argument; each definition once."""
-    definitions: JsonObject = schema.get("$defs") or schema.get("definitions") or {}
     pending: list[tuple[Pointer, JsonValue]] = [("", schema)]
     entered: set[str] = set()
     while pending:
@@ -169,7 +172,7 @@ def _places(schema: JsonObject) -> Iterator[tuple[Pointer, str, JsonObject]]:
         reference = node.get("$ref")
         if isinstance(reference, str) and reference not in entered:
             entered.add(reference)
-            pending.append((pointer, definitions.get(reference.rpartition("/")[2])))
+            pending.append((pointer, _referred(node, schema)))
         for word in ("anyOf", "oneOf", "allOf"):
             if is_array(node.get(word)):
                 pending += [(pointer, part) for part in node[word]]
@@ -181,15 +184,27 @@ def _places(schema: JsonObject) -> Iterator[tuple[Pointer, str, JsonObject]]:
                 pending.append((join(pointer, name), part))
 
 
+def _referred(part: JsonObject, schema: JsonObject) -> JsonObject:
+    """Return the definition that a part refers to; an empty one where it refers to none."""
+    definitions: JsonValue = schema.get("$defs") or schema.get("definitions")
+    name = str(part.get("$ref", "")).rpartition("/")[2]
+    found: JsonValue = definitions.get(name) if is_object(definitions) else None
+    return found if is_object(found) else {}
+
+
 def _is_free_text(schema: JsonObject) -> bool:
     others: JsonValue = schema.get("anyOf")
     alternatives: list[JsonValue] = [schema, *(others if is_array(others) else [])]
     return any(
         is_object(part)
-        and part.get("type") == "string"
+        and (part.get("type") == "string" or _is_text_among(part.get("type")))
         and not {"format", "pattern", "enum", "const", "contentEncoding"}.intersection(part)
         for part in alternatives
     )
+
+
+def _is_text_among(types: JsonValue) -> bool:
+    return is_array(types) and "string" in types
 
 
 _MOMENT_NAME: Final = frozenset({"date", "datetime", "day", "deadline", "timestamp", "birthday"})

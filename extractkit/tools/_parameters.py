@@ -75,6 +75,7 @@ def parameters_of(function: Callable[..., Any], name: str) -> Parameters:
         attribute = _attribute(parameter.name, made)
         fields[parameter.name] = attribute
         declared = _described(types[parameter.name], said.get(parameter.name, ""))
+        _require_no_alias(parameter, types[parameter.name], name)
         if isinstance(parameter.default, FieldInfo):  # a: int = Field(ge=0)
             declared = Annotated[declared, parameter.default]
         made[attribute] = (declared, _field(parameter, attribute))
@@ -128,6 +129,17 @@ def _require_usable(parameter: inspect.Parameter, types: Mapping[str, Any], name
             f"tool {name!r}: parameter {parameter.name!r} has no type; annotate it (of a method, "
             "make the tool from the bound one: tool(thing.method))"
         )
+
+
+def _require_no_alias(parameter: inspect.Parameter, declared: Any, name: str) -> None:
+    extras = declared.__metadata__ if get_origin(declared) is Annotated else ()
+    for extra in (*extras, parameter.default):
+        if isinstance(extra, FieldInfo) and (extra.alias or extra.validation_alias):
+            raise UsageError(
+                f"tool {name!r}: Field(alias={extra.alias or extra.validation_alias!r}) of the "
+                f"parameter {parameter.name!r} has no place: a model is told the parameter's own "
+                "name; rename the parameter"
+            )
 
 
 def _attribute(name: str, made: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 from pydantic import BaseModel
 
-from extractkit import Finding, Retry, Status, Validity, tool
+from extractkit import Finding, Retry, Status, Tool, Validity, tool
 from extractkit.checks import CheckContext
 from extractkit.errors import InvalidError
 from extractkit.messages import Capabilities, ModelResponse, RawToolCall, StopReason
@@ -104,6 +104,19 @@ def test_a_call_that_holds_is_not_told_to_be_wrong() -> None:
     assert "source" not in whole.content
 
 
+def test_of_several_calls_each_place_says_whose_it_is() -> None:
+    both = native(("weather", {"city": 1, "unit": None}), ("weather", '{"city": 2'))
+    model = FakeProvider([both, native(PARIS)], capabilities=STRICT)
+    assert ask(model=model).ok
+    *_, shown, whole = model.requests[1].messages
+    assert shown.role == "assistant"  # as text: the second one is no JSON
+    assert "- call 1 (weather), /arguments/city: expected string" in whole.content
+    assert "- call 2 (weather), /arguments" in whole.content
+    model = FakeProvider([native(("weather", {"city": 1})), native(PARIS)], capabilities=STRICT)
+    assert ask(model=model).ok
+    assert "- /arguments/city: expected string" in model.requests[1].messages[-1].content
+
+
 def test_an_unknown_tool_is_told_at_its_name() -> None:
     model = FakeProvider([native(("wether", {})), native(PARIS)], capabilities=STRICT)
     assert ask(model=model).ok
@@ -170,3 +183,11 @@ def test_an_argument_that_a_model_inside_would_drop_is_asked_for_again() -> None
     first = called.attempts[0].findings
     assert ("/calls/0/arguments/where/zip", "extra_argument") in [(x.path, x.code) for x in first]
     assert not ask(listing(extra), tools=[goto], retry=ONCE)[0].ok
+
+
+def test_a_json_schema_beside_it_is_closed_by_itself() -> None:
+    schema = {"type": "object", "properties": {"q": {"type": "string"}}}
+    plain = Tool.of_schema("plain", schema)
+    calls = [("plain", {"q": "Paris"}), ("goto", {"where": {"city": "Paris"}})]
+    assert ask(listing(*calls), tools=[goto, plain]).ok
+    assert not ask(listing(("plain", {"z": 1})), tools=[goto, plain], retry=ONCE)[0].ok

@@ -114,6 +114,12 @@ def test_what_is_wrong_with_something_else_is_no_refusal_of_the_tools(
     assert refused_parameter(param, code, message) is None
 
 
+def test_what_a_caller_says_of_a_server_is_a_source() -> None:
+    told = Compatible("m", base_url="http://x.invalid/v1", tools="strict").capabilities
+    assert told.strict_tools
+    assert told.source.endswith("but for what Compatible(tools='strict') says")
+
+
 def test_turns_without_calls_are_as_they_were() -> None:
     turns = [Message(role="user", content="a"), Message(role="assistant", content="b")]
     assert message_turns(turns) == [

@@ -5,9 +5,11 @@ from __future__ import annotations
 from datetime import date
 from typing import Annotated, Any, Literal
 
+import pytest
 from pydantic import BaseModel, Field
 
 from extractkit import Tool, tool
+from extractkit.errors import UsageError
 from extractkit.tools import TOOL_LINT_RULES, lint_tools
 
 
@@ -82,3 +84,28 @@ def test_names_that_say_nothing_or_the_same_are_told() -> None:
     ]
     assert str(findings[0]).startswith("getUsers: ambiguous-name: 'user_get' has the same words")
     assert findings[2].to_json()["rule"] in TOOL_LINT_RULES
+
+
+def test_a_text_or_null_is_a_text() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"on": {"type": ["string", "null"], "description": "YYYY-MM-DD"}},
+    }
+    found = lint_tools(Tool.of_schema("book_room", schema, description="Books."))
+    assert [(one.pointer, one.rule) for one in found] == [("/on", "text-for-date")]
+
+
+def test_an_argument_is_described_where_it_stands_or_where_it_is_defined() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": {"$ref": "#/$defs/A"}, "b": {"$ref": "#/$defs/B"}},
+        "$defs": {"A": {"type": "boolean"}, "B": {"type": "boolean", "description": "It is."}},
+    }
+    found = lint_tools(Tool.of_schema("book_room", schema, description="Books."))
+    assert [(one.pointer, one.rule) for one in found] == [("/a", "no-description")]
+
+
+@pytest.mark.parametrize("given", [5, [], print])
+def test_only_tools_are_looked_at(given: Any) -> None:
+    with pytest.raises(UsageError, match="is no tool"):
+        lint_tools(given)

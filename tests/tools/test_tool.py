@@ -413,3 +413,17 @@ def test_names_and_descriptions_are_texts(make: Any, said: str) -> None:
 def test_an_api_is_a_name() -> None:
     with pytest.raises(UnsupportedError, match="not written for"):
         tool(_add).definition([])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("alias", [{"alias": "aa"}, {"validation_alias": "aa"}])
+def test_a_parameter_has_no_other_name(alias: dict[str, Any]) -> None:
+    declared: Any = Field(**alias)
+
+    def as_default(a: int = declared) -> None: ...
+
+    def annotated(a: int) -> None: ...
+
+    annotated.__annotations__["a"] = Annotated[int, declared]
+    for function in (as_default, annotated):
+        with pytest.raises(UsageError, match=r"Field\(alias='aa'\) of the parameter 'a'"):
+            tool(function)
