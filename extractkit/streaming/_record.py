@@ -240,8 +240,8 @@ class Snapshot(PartialResult):
 
     def part(self, pointer: Pointer) -> JsonValue:
         """Return what stands at a place; costs its depth and the length of what is open there."""
-        tokens = split(pointer)
-        if self.states.get(pointer) is FieldState.PRESENT:
+        tokens, state = split(pointer), self.states.get(pointer)
+        if state is FieldState.PRESENT:
             here: JsonValue = self._root[0][0]
             for token in tokens:
                 here = here[int(token)] if is_array(here) else here[token]
@@ -254,7 +254,7 @@ class Snapshot(PartialResult):
         text = self._text
         if text is not None and list(tokens) == [*open_keys, *_key_of(self._spine, text)]:
             return text[0].first(text[1])
-        return self._ended(tokens)
+        return self._ended(tokens) if state is FieldState.PENDING else None
 
     def _ended(self, tokens: Sequence[str]) -> JsonValue:
         """Return what stands at a place that has ended and yet is not final."""

@@ -397,6 +397,14 @@ def test_what_has_ended_and_is_not_final_is_there_so_far() -> None:
     assert early.fields.lines.so_far == [{}]
 
 
+def test_where_nothing_has_begun_there_is_nothing_so_far() -> None:
+    now = last_before_end({"type": "array"}, "[[1, 2], ")
+    for pointer in ("/x", "/01", "/-", "/0/x", "/0/01", "/2"):
+        assert (now.at(pointer).state, now.at(pointer).so_far) == (MISSING, None)
+    other = last_before_end(Invoice, "[1, ")
+    assert (other.fields.number.state, other.fields.number.so_far) == (MISSING, None)
+
+
 def test_an_old_partial_result_shows_nothing_of_what_came_later() -> None:
     seen = partials(Invoice, '{"number": "n", "lines": [], "total": 15, "meta": {}}', pieces=1)
     pending = next(now for now in seen if now.at("/total").state is PENDING)
