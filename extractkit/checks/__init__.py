@@ -139,6 +139,8 @@ def run(
         context = CheckContext(value=value, document=document, text=text, compiled=compiled)
         said, value = ask(checks, context, target)
         findings += said
+    if typed.built:
+        value = target.unread(value, document, told=told)
     grounded: LevelCount | None = None
     evidence: Mapping[Pointer, Span] = {}
     if conforms and reading is not None and grounding.locate:

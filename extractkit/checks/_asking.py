@@ -54,7 +54,9 @@ def ask(
             findings += _findings_of(check, context)
             continue
         shown = _copied(context.document)
-        value = context.value if target.is_typed else shown
+        value = shown
+        if target.is_typed:
+            value = target.unread(context.value, shown, told=frozenset())
         before = target.write(value)
         findings += _findings_of(check, replace(context, value=value, document=shown))
         if shown != context.document:

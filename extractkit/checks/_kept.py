@@ -42,10 +42,13 @@ class Keeper:
 
     Args:
         adapter: Pydantic's reading of the target.
+
+    Attributes:
+        has_iterators: Whether values hold what can be read once; whoever reads it uses it up.
     """
 
     def __init__(self, adapter: TypeAdapter[Any]) -> None:
-        self._classes, self._aliases = reads_of(adapter.core_schema)
+        self._classes, self._aliases, self.has_iterators = reads_of(adapter.core_schema)
         self._write = partial(
             adapter.serializer.to_json,
             by_alias=True,

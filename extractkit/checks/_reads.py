@@ -35,8 +35,10 @@ class Reads:
     is_prepared: bool
 
 
-def reads_of(schema: CoreSchema) -> tuple[dict[type[Any], Reads], dict[str, str]]:
-    """Return what each class reads, and the keys of TypedDicts by their aliases.
+def reads_of(schema: CoreSchema) -> tuple[dict[type[Any], Reads], dict[str, str], bool]:
+    """Return what each class reads, the keys of TypedDicts by their aliases, and one thing more.
+
+    That is whether a value holds iterators, as for `Iterable[int]`, which can be read once.
 
     Args:
         schema: Pydantic's description of the target.
@@ -44,6 +46,7 @@ def reads_of(schema: CoreSchema) -> tuple[dict[type[Any], Reads], dict[str, str]
     classes: dict[type[Any], Reads] = {}
     aliases: dict[str, str] = {}
     prepared: set[int] = set()
+    has_iterators = False
     pending: list[Any] = [schema]
     while pending:
         part = pending.pop()
@@ -60,8 +63,9 @@ def reads_of(schema: CoreSchema) -> tuple[dict[type[Any], Reads], dict[str, str]
                     aliases.update((way[0], name) for way in _ways(field) if len(way) == 1)
             elif kind in _BEFORE:
                 prepared.add(id(part["schema"]))
+            has_iterators = has_iterators or kind == "generator"
             pending += [part[key] for key in part if key not in ("metadata", "serialization")]
-    return classes, aliases
+    return classes, aliases, has_iterators
 
 
 def _is_part(part: Any) -> TypeGuard[_Part]:

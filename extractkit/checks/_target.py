@@ -43,9 +43,20 @@ class Target:
             return Typed(value=document, built=True)
         return validate(self._adapter, document, told=told)
 
+    def unread(self, value: Any, document: JsonValue, *, told: Set[Pointer]) -> Any:
+        """Return `value`, or one like it where a look at it has used up what it holds."""
+        if self._keeper is None or not self._keeper.has_iterators:
+            return value
+        return self.validate(document, told=told).value
+
     def write(self, value: Any) -> bytes | Exception:
-        """Return a value as JSON, or why it cannot be written; nothing for a JSON Schema target."""
-        return b"" if self._keeper is None else self._keeper.write(value)
+        """Return a value as JSON, or why it cannot be written.
+
+        Nothing for a JSON Schema target, and where it would use up what the value holds.
+        """
+        if self._keeper is None or self._keeper.has_iterators:
+            return b""
+        return self._keeper.write(value)
 
     def compare(self, typed: Typed, document: JsonValue) -> list[Finding]:
         """Return what of `document` is not in the value of `typed` as it stands there."""

@@ -12,7 +12,7 @@ import pytest
 from pydantic import AfterValidator, BaseModel, PlainSerializer, PrivateAttr
 
 from extractkit import extract
-from extractkit.checks import CheckContext, Outcome, in_range, require_fit
+from extractkit.checks import CheckContext, Outcome, in_range, require_fit, run
 from extractkit.errors import UsageError
 from extractkit.results import LevelCount, Validity
 from extractkit.schema import compile_schema
@@ -297,3 +297,24 @@ def test_several_findings_of_one_check_are_several_failures_and_all_are_kept() -
     outcome = check(GOOD, checks=[lambda _: [complaint(), complaint(), complaint()]])
     assert outcome.levels[Validity.CONSISTENT] == LevelCount(checked=3, failed=3)
     assert sum(item.code == "odd" for item in outcome.findings) == 3
+
+
+class Numbers(BaseModel):
+    numbers: Iterable[int]
+
+
+def test_what_can_be_read_once_is_unread_for_each_check_and_for_the_caller() -> None:
+    seen: list[list[int]] = []
+
+    def look(context: CheckContext) -> None:
+        seen.append(list(context.value.numbers))
+
+    outcome = run(
+        compile_schema(Numbers, "json-schema"),
+        {"numbers": [1, 2, 3]},
+        text="1, 2 and 3",
+        checks=[look, look],
+    )
+    assert seen == [[1, 2, 3]] * 2
+    assert list(outcome.value.numbers) == [1, 2, 3]
+    assert outcome.findings == ()
