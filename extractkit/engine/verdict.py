@@ -211,9 +211,7 @@ def _greedy(given: Sampling) -> Sampling:
     return Sampling(temperature=temperature, effort=given.effort)
 
 
-def _read(
-    letters: Setup[Any], answer: Answer, asked: Sequence[Pointer], verdicts: Verdicts
-) -> str:
+def _read(letters: Setup[Any], answer: Answer, asked: Sequence[Pointer], verdicts: Verdicts) -> str:
     """Take the letters of one answer; return why there are none, or nothing."""
     judged = judge(letters, answer)
     if judged.status is not Status.OK:
