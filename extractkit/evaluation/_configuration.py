@@ -9,6 +9,7 @@ import dataclasses
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import CellType, CodeType
 from typing import Any, Final
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
@@ -24,7 +25,7 @@ from extractkit.providers import shared
 __all__ = ["Configuration", "Way", "seed_of"]
 
 _SILENT: Final = frozenset({"model", "observers", "price", "timeout_s"})
-"""Options that do not say how an answer comes about, or are said by the model's name."""
+"""Options that do not say how an answer comes about, or are told apart (`model`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +100,9 @@ class Way:
             for name, value in sorted(self._options.items())
             if name not in _SILENT
         }
+        settings = _plain("model", getattr(self._provider, "settings", None))
+        if settings:
+            told["provider"] = settings
         seed = self._seed(id, sample)
         return {**told, "sample": sample, "seed": seed, "prompt": prompts.VERSION}
 
@@ -150,10 +154,36 @@ def _plain(name: str, value: Any) -> Any:
 
 
 def _named(value: Any) -> str:
-    """Return a name for what is no data: a function is told by where it is defined."""
+    """Return a name for what is no data: a function is told by where it is defined.
+
+    Of one scope there may be several lambdas, and what a function is made with differs: where the
+    place is a function too, its code and what it holds are told besides.
+    """
     if isinstance(value, ReadyCheck):
         return repr(value)
     module, name = getattr(value, "__module__", ""), getattr(value, "__qualname__", "")
     if not module or not name:
         raise ValueError(f"found {value!r:.60}")
-    return f"{module}.{name}"
+    code = getattr(value, "__code__", None)
+    if "<" not in name or not isinstance(code, CodeType):
+        return f"{module}.{name}"
+    cells = getattr(value, "__closure__", None) or ()
+    held = [_held(cell.cell_contents) for cell in cells if cell != CellType()]
+    told = repr([_code(code), held, _held([value.__defaults__, value.__kwdefaults__])])
+    return f"{module}.{name}:{hashlib.sha256(told.encode()).hexdigest()[:16]}"
+
+
+def _code(code: CodeType) -> list[Any]:
+    """Return what a function does, without where it stands."""
+    return [code.co_code.hex(), code.co_names, [_constant(each) for each in code.co_consts]]
+
+
+def _constant(value: Any) -> Any:
+    if isinstance(value, CodeType):
+        return _code(value)
+    return sorted(map(repr, value)) if isinstance(value, frozenset) else repr(value)
+
+
+def _held(value: Any) -> Any:
+    """Return what a function was made with; of what is no data, its type."""
+    return to_jsonable_python(value, fallback=lambda other: type(other).__qualname__)

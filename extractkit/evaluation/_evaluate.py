@@ -95,8 +95,8 @@ def evaluate(
 
     Raises:
         UsageError: If an argument cannot be used, a label does not fit, a rule names no place, the
-            journal is being written by another process or is none, or the first question of a
-            configuration cannot be asked as written.
+            journal is being written by another process or is none, two configurations are one to
+            it, or the first question of a configuration cannot be asked as written.
         MissingDependencyError: If a package that this needs is not installed.
         OSError: If the journal cannot be written.
     """
@@ -116,6 +116,8 @@ def evaluate(
             for case in cases
             for sample in range(way.configuration.samples)
         ]
+        if kept is not None:
+            _require_apart(tasks)
         observed = _Run(tasks, kept, progress).all(concurrency)
         answers: dict[str, list[Answered]] = {config.name: [] for config in configs}
         for task, observation in zip(tasks, observed, strict=True):
@@ -155,6 +157,21 @@ def _require_names(configs: Sequence[Configuration]) -> None:
         names.append(config.name)
     if not names or len(set(names)) < len(names):
         raise UsageError(f"configs are named {names}; expected at least one, each name once")
+
+
+def _require_apart(tasks: Sequence[_Task]) -> None:
+    """Refuse two configurations of which one would be given the answers of the other."""
+    names: dict[bytes, str] = {}
+    for task in tasks:
+        name = task.way.configuration.name
+        other = names.setdefault(task.key.digest, name)
+        if other != name:
+            raise UsageError(
+                f"the configurations {other!r} and {name!r} are one to the journal: target, model "
+                f"({task.way.model}) and options are the same, so that they would share answers; "
+                "leave one out, or tell them apart, such as by another name of the model, a "
+                "`settings` of the provider, or a seed"
+            )
 
 
 def _key(way: Way, case: Case, sample: int, compiled: Any) -> Key:

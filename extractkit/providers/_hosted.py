@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from extractkit.errors import UsageError
 from extractkit.messages import Capabilities, Delta, ModelRequest, ModelResponse
-from extractkit.paths import JsonObject, JsonValue, is_object
+from extractkit.paths import JsonObject, JsonValue, is_array, is_object
 from extractkit.providers import _verdicts
 from extractkit.providers._arguments import (
     is_secret_header,
@@ -42,6 +42,7 @@ from extractkit.providers.capabilities import Api, capabilities_of
 
 __all__ = ["Hosted", "Service", "Settings"]
 
+_SECRET_PART: Final = re.compile(r"(?i)key$|token$|secret|auth|password|credential")
 _LEAST_SECRET: Final = 8  # a placeholder such as "none" is a word of ordinary messages too
 
 
@@ -193,6 +194,15 @@ class Hosted:
         if self._client_url is None:  # a client keeps its address
             self._client_url = shown(str(self._client.base_url)).rstrip("/")
         return self._client_url
+
+    @property
+    def settings(self) -> JsonObject:
+        """What else makes its answers others, as plain JSON: the address, and no key or client."""
+        kept = {**self._settings(), "base_url": self.base_url}
+        kept["extra_body"] = _without_secrets(dict(self._extra_body))
+        headers = self._extra_headers.items()
+        kept["extra_headers"] = {name: told for name, told in headers if not is_secret_header(name)}
+        return kept
 
     @property
     def endpoint(self) -> str:
@@ -394,6 +404,13 @@ class Hosted:
 
 def _rebuild(kind: type[Hosted], model: str, settings: dict[str, Any]) -> Hosted:
     return kind(model, **settings)
+
+
+def _without_secrets(value: JsonValue) -> JsonValue:
+    if is_object(value):
+        parts = ((name, part) for name, part in value.items() if not _SECRET_PART.search(name))
+        return {name: _without_secrets(part) for name, part in parts}
+    return [_without_secrets(part) for part in value] if is_array(value) else value
 
 
 def _without(post: HttpRequest, names: frozenset[str]) -> HttpRequest:

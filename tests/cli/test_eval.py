@@ -319,7 +319,7 @@ def test_what_is_accepted_and_its_form_are_the_callers_choice(
     run: Run, answering: Answering, data: Path
 ) -> None:
     answering(_hasty)
-    run(*_EVAL, "--config", "a", "--config", "b:samples=2", "--journal", "run.jsonl")
+    run(*_EVAL, "--config", "a", "--config", "b:samples=2,temperature=1", "--journal", "run.jsonl")
     ran = run("export", "run.jsonl", "-o", "t.jsonl", "--format", "plain", "--accept", "ok",
               "--json")  # fmt: skip
     assert json.loads(ran.out) == {"pairs": 3, "answers": 9, "notes": []}

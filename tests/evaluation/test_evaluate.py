@@ -24,8 +24,10 @@ from extractkit.evaluation import (
     compare,
     evaluate,
 )
+from extractkit.evaluation._configuration import Way
 from extractkit.journal import JournalReader
 from extractkit.messages import Capabilities, ModelRequest
+from extractkit.providers import Anthropic, Compatible, Local, OpenAIResponses
 from extractkit.results import Retry
 from extractkit.testing import FakeProvider
 from tests.evaluation.making import Invoice, cases, changed, echo
@@ -327,3 +329,72 @@ def test_the_room_loads_no_array_and_no_engine_before_there_is_work() -> None:
     )
     loaded = {name.partition(".")[0] for name in done.stdout.split()}
     assert loaded & {"numpy", "pyarrow", "sklearn", "jsonschema", "openai", "llguidance"} == set()
+
+
+def _parameters(**options: Any) -> str:
+    way = Way(Invoice, Configuration(name="a", options=options))
+    try:
+        return json.dumps(way.parameters())
+    finally:
+        way.close()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (Compatible("m", base_url="http://a/v1"), Compatible("m", base_url="http://b/v1")),
+        (
+            OpenAIResponses("m", extra_body={"reasoning": {"effort": "low"}}),
+            OpenAIResponses("m", extra_body={"reasoning": {"effort": "high"}}),
+        ),
+        (
+            Anthropic("m", extra_headers={"anthropic-beta": "a"}),
+            Anthropic("m", extra_headers={"anthropic-beta": "b"}),
+        ),
+        (Local(engine="numpy"), Local(engine="libllama")),
+        (Local(context_tokens=100), Local(context_tokens=200)),
+    ],
+)
+def test_whatever_of_a_provider_makes_other_answers_makes_another_row(one: Any, other: Any) -> None:
+    assert _parameters(model=one) != _parameters(model=other)
+
+
+def test_a_key_is_no_part_of_a_row() -> None:
+    def told(key: str) -> str:
+        return _parameters(
+            model=Compatible(
+                "m",
+                base_url=f"http://user:{key}@a/v1",
+                api_key=key,
+                extra_headers={"X-Api-Key": key},
+                extra_body={"api_key": key, "top_k": 3},
+            )
+        )
+
+    assert told("secret-of-mine") == told("another-secret")
+    assert "secret" not in told("secret-of-mine")
+    assert '"top_k": 3' in told("secret-of-mine")
+
+
+def test_lambdas_of_one_scope_are_told_apart_and_stay_the_same() -> None:
+    def made(limit: int) -> Any:
+        return lambda context: [limit] if limit in {1, 2} else []
+
+    lambdas: list[Any] = [lambda context: [], lambda context: [1], made(3), made(4)]
+    lambdas.append(lambda context, least=made: [least])
+    told = [_parameters(model=FakeProvider(echo), checks=[each]) for each in lambdas]
+    assert len(set(told)) == len(told)
+    assert _parameters(model=FakeProvider(echo), checks=[made(3)]) == told[2]
+
+
+def test_configurations_that_would_share_answers_in_a_journal_are_refused(tmp_path: Path) -> None:
+    right, wrong = FakeProvider(echo), FakeProvider(lambda request: WRONG)
+    both = [config("x", right), config("y", wrong)]
+    with pytest.raises(UsageError, match="'x' and 'y' are one to the journal"):
+        evaluate(Invoice, cases(), configs=both, journal=tmp_path / "j")
+    assert not right.requests
+    named = [config("x", right), config("y", FakeProvider(lambda request: WRONG, model="other"))]
+    for _ in range(2):
+        report = evaluate(Invoice, cases(), configs=named, journal=tmp_path / "j")
+        assert report.summary("x").rates["exact"].estimate == 1.0
+        assert report.summary("y").rates["exact"].estimate == 0.0

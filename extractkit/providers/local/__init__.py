@@ -29,6 +29,7 @@ from extractkit.messages import (
     require_beam,
     sampling_given,
 )
+from extractkit.paths import JsonObject
 from extractkit.providers.local._limits import WIDEST_BEAM
 from extractkit.providers.local._pieces import apieces, pieces
 from extractkit.providers.local._waiting import Patience
@@ -109,6 +110,11 @@ class Local:
     def model(self) -> str:
         """The model's name as the caller gave it, after "local:"."""
         return f"local:{self._model or _EMBEDDED}"
+
+    @property
+    def settings(self) -> JsonObject:
+        """What else makes its answers others, as plain JSON."""
+        return {"engine": self._engine, "context_tokens": self._context_tokens}
 
     @property
     def capabilities(self) -> Capabilities:
