@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import CellType, CodeType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
@@ -181,7 +181,9 @@ def _code(code: CodeType) -> list[Any]:
 def _constant(value: Any) -> Any:
     if isinstance(value, CodeType):
         return _code(value)
-    return sorted(map(repr, value)) if isinstance(value, frozenset) else repr(value)
+    if isinstance(value, frozenset):
+        return sorted(map(repr, cast("frozenset[object]", value)))
+    return repr(value)
 
 
 def _held(value: Any) -> Any:

@@ -40,12 +40,14 @@ class Judged:
         expected: What the label holds; None where nothing.
         found: What the answer holds; None where nothing.
         found_at: The place in the answer; None where the answer has none.
+        label: What kind of thing the label holds.
     """
 
     field: str
     pointer: Pointer
     outcome: Outcome
     why: str
+    label: State
     expected: JsonValue = None
     found: JsonValue = None
     found_at: Pointer | None = None
@@ -58,16 +60,16 @@ class Judged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListMatch:
-    """A list of a label and that of the answer.
+    """A list of a label and that of the answer; where one of them has none, the other alone.
 
     Attributes:
         field: The place of the target.
-        pointer: The place in the label.
+        pointer: The place in the label; of what the label does not have, in the answer.
         expected: How many elements the label has.
         found: How many the answer has.
         matched: How many pairs are right in all that is judged.
         in_order: Whether the pairs stand in one order.
-        paired: How they were paired.
+        paired: How they were paired; "alone" where only one side has a list.
         is_right: Whether it is the same list.
     """
 
@@ -77,7 +79,7 @@ class ListMatch:
     found: int
     matched: int
     in_order: bool
-    paired: Literal["position", "key", "assignment"]
+    paired: Literal["position", "key", "assignment", "alone"]
     is_right: bool
 
 
@@ -87,7 +89,7 @@ class Comparison:
 
     Attributes:
         places: Every place that was judged, in the order of the label.
-        lists: Every list that both have.
+        lists: Every list that is judged.
     """
 
     places: tuple[Judged, ...]

@@ -24,7 +24,7 @@ from extractkit.evaluation._comparators import (
 )
 from extractkit.evaluation._judged import Comparison, Given, Judged, ListMatch, Outcome, State
 from extractkit.evaluation._pairing import MOST_PAIRS, Pairs, assigned, by_key
-from extractkit.evaluation._places import LEFT_OUT, Places, Spot, of_place, state, value_at
+from extractkit.evaluation._places import LEFT_OUT, Places, Spot, of_place, state
 from extractkit.grounding.normalize import fold_phrase
 from extractkit.paths import JsonValue, Pointer, is_array, is_object, split
 from extractkit.schema import CompiledSchema
@@ -85,14 +85,17 @@ class Ruler:
 
     def unanswered(self, expected: JsonValue) -> Comparison:
         """Return the label beside no answer: nothing of it is right, not even what is null."""
-        places = self._pair(self._places.root, expected, expected, [])
+        lists: list[ListMatch] = []
+        places = list(self._pair(self._places.root, expected, expected, []))
+        self._alone(self._places.root, expected, lists, is_label=True)
         return Comparison(
+            lists=tuple(lists),
             places=tuple(
                 replace(
                     each, outcome="unanswered", why="there is no answer", found=None, found_at=None
                 )
                 for each in places
-            )
+            ),
         )
 
     def given(self, document: JsonValue) -> dict[str, Given]:
@@ -111,6 +114,11 @@ class Ruler:
         mine = split(field)
         return any(mine[: len(each)] == each[: len(mine)] for each in self._fields)
 
+    def _is_told(self, field: str) -> bool:
+        """Whether the labels speak of all of a field, not of parts alone."""
+        mine = split(field)
+        return self._fields is None or any(mine[: len(each)] == each for each in self._fields)
+
     def _pair(
         self, spot: Spot, expected: JsonValue, found: JsonValue, lists: list[ListMatch]
     ) -> Iterator[Judged]:
@@ -121,6 +129,8 @@ class Ruler:
         states = state(expected, node), state(found, other)
         own = self._rules.get(spot.field)
         if states != ("value", "value"):
+            self._alone(spot, expected, lists, is_label=True)
+            self._alone(spot, found, lists, is_label=False)
             yield from self._apart(spot, expected, found, states)
         elif callable(own):
             yield self._leaf(spot, own, expected, found)
@@ -129,7 +139,35 @@ class Ruler:
         elif is_array(expected) and is_array(found):
             yield from self._lists(replace(spot, node=node), expected, found, lists)
         else:
+            self._alone(spot, expected, lists, is_label=True)
+            self._alone(spot, found, lists, is_label=False)
             yield self._leaf(spot, self._usual(spot.node, node, expected), expected, found)
+
+    def _alone(
+        self, spot: Spot, value: JsonValue, lists: list[ListMatch], *, is_label: bool
+    ) -> None:
+        """Add the lists at and below a place that only one side has."""
+        if not is_array(value) and not is_object(value):
+            return
+        if callable(self._rules.get(spot.field)) or not self._is_judged(spot.field):
+            return
+        if is_array(value):
+            lists.append(
+                ListMatch(
+                    field=spot.field,
+                    pointer=spot.pointer,
+                    expected=len(value) if is_label else 0,
+                    found=0 if is_label else len(value),
+                    matched=0,
+                    in_order=False,
+                    paired="alone",
+                    is_right=False,
+                )
+            )
+        node = self._places.settled(spot.node, value)
+        for child, part in self._places.children(replace(spot, node=node), value):
+            if not child.is_left_out:
+                self._alone(child, part, lists, is_label=is_label)
 
     def _apart(
         self, spot: Spot, expected: JsonValue, found: JsonValue, states: tuple[State, State]
@@ -142,7 +180,8 @@ class Ruler:
             why="",
             expected=_json(expected),
             found=_json(found),
-            found_at=None if found is LEFT_OUT else spot.found_at,
+            found_at=None if found is LEFT_OUT or spot.is_left_out else spot.found_at,
+            label=states[0],
         )
         wanted, given = states
         if wanted == given:
@@ -152,7 +191,7 @@ class Ruler:
             yield replace(both, outcome="declined", why="the answer is UNKNOWN")
         elif given == "value":
             why = f"the label is {_NAMES[wanted]}, the answer {shown(found)}"
-            yield from self._one_sided(spot, found, "fabricated", why)
+            yield from self._one_sided(spot, found, "fabricated", why, label=wanted)
         elif wanted == "value":
             why = f"{shown(expected)} expected, the answer is null"
             yield from self._one_sided(spot, expected, "missed", why, null_at=both.found_at)
@@ -166,28 +205,32 @@ class Ruler:
         outcome: Outcome,
         why: str,
         *,
+        label: State = "null",
         null_at: Pointer | None = None,
     ) -> Iterator[Judged]:
         """Yield what only one of both holds, leaf by leaf."""
-        key = "expected" if outcome == "missed" else "found"
-        parts = [
-            part
-            for part, given, node in self._places.leaves(spot, value)
-            if state(given, node) != "null" and self._is_judged(part.field)
+        parts: list[tuple[Spot, JsonValue, State]]
+        leaves: list[tuple[Spot, JsonValue, State]] = [
+            (part, held, state(held, node))
+            for part, held, node in self._places.leaves(spot, value)
+            if not part.is_left_out and self._is_judged(part.field)
         ]
-        if not parts or callable(self._rules.get(spot.field)):
-            parts = [spot]
-        for part in parts:
-            is_all = part.pointer == spot.pointer
-            here = value if is_all else value_at(value, part, spot)
-            missed_at = null_at if is_all else None
+        parts = [each for each in leaves if each[2] != "null"]
+        is_label = outcome == "missed"
+        if callable(self._rules.get(spot.field)) or (not parts and self._is_told(spot.field)):
+            parts = [(spot, value, "value")]
+        elif not parts:  # the labels tell some fields of this object, and none holds anything
+            parts, outcome, why = leaves, "empty", "both are null"
+        for part, held, kind in parts:
             yield Judged(
                 field=part.field,
                 pointer=part.pointer,
                 outcome=outcome,
                 why=why,
-                found_at=missed_at if outcome == "missed" else part.found_at,
-                **{key: here},
+                label=kind if is_label else label,
+                expected=_json(held) if is_label else None,
+                found=None if is_label else _json(held),
+                found_at=part.found_at if not is_label else null_at if part is spot else None,
             )
 
     def _objects(
@@ -202,6 +245,9 @@ class Ruler:
             wanted = expected.get(name, self._places.default(spot.node, name))
             given = found.get(name, self._places.default(spot.node, name))
             yield from self._pair(self._places.of_key(spot, name), wanted, given, lists)
+        for place in self._places.left_out(spot, *names):
+            both = self._places.default(spot.node, split(place.pointer)[-1])
+            yield from self._pair(place, both, both, lists)
 
     def _lists(
         self,
@@ -228,10 +274,12 @@ class Ruler:
             else:
                 why = f"no element of the answer is like {shown(wanted)}"
                 judged += self._one_sided(place, wanted, "missed", why)
+                self._alone(place, wanted, inner, is_label=True)
         spare = set(range(len(found))) - set(partners.values())
         for at in sorted(spare):
             why = f"no element of the label is like {shown(found[at])}"
             judged += self._one_sided(of_place(spot, at), found[at], "fabricated", why)
+            self._alone(of_place(spot, at), found[at], inner, is_label=False)
         in_order = [other for _, other in sorted(pairs)] == sorted(partners.values())
         is_whole = matched == len(expected) == len(found)
         lists.append(
@@ -291,7 +339,8 @@ class Ruler:
             why=verdict.why,
             expected=expected,
             found=found,
-            found_at=spot.found_at,
+            found_at=None if spot.is_left_out else spot.found_at,
+            label="value",
         )
 
     def _usual(self, node: Node | None, settled: Node | None, expected: JsonValue) -> Comparator:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from extractkit.evaluation._cases import UNLABELLED
-from extractkit.evaluation._judged import Comparison, Given, Judged, Outcome
+from extractkit.evaluation._judged import Comparison, Given, Judged, Outcome, State
 from extractkit.evaluation._judging import Ruler
 from extractkit.evaluation._observation import Ending, Observation
 from extractkit.paths import JsonObject
@@ -35,6 +35,7 @@ class Measures:
         claims: How many values claimed so; where none did, `grounded` says little.
         exact: There is a value and it is what the label says; None without a label.
         fields: Field -> outcome -> how often. Without a value all places are "unanswered".
+        labels: Field -> what the label holds -> outcome -> how often.
         lists: Field -> elements of label and answer, and how many are matched.
         given: Field -> how often the value holds a value, null and UNKNOWN.
         judged: Every place that is not right.
@@ -60,6 +61,9 @@ class Measures:
     claims: int
     exact: bool | None
     fields: Mapping[str, Mapping[Outcome, int]] = field(default_factory=dict[str, Any])
+    labels: dict[str, dict[State, dict[Outcome, int]]] = field(
+        default_factory=dict[str, dict[State, dict[Outcome, int]]]
+    )
     lists: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, Any])
     given: Mapping[str, Given] = field(default_factory=dict[str, Any])
     judged: tuple[Judged, ...] = ()
@@ -122,6 +126,7 @@ def measured(
         claims=observation.levels.get("grounded", {}).get("checked", 0),
         exact=None if comparison is None else is_ok and comparison.is_exact,
         fields={} if comparison is None else _counted(comparison.places),
+        labels={} if comparison is None else _of_labels(comparison.places),
         lists={} if comparison is None else _lists(comparison),
         given=ruler.given(observation.document) if is_ok else {},
         judged=()
@@ -144,6 +149,14 @@ def _counted(places: Sequence[Judged]) -> dict[str, dict[Outcome, int]]:
     for each in places:
         counts.setdefault(each.field, Counter())[each.outcome] += 1
     return {name: dict(count) for name, count in counts.items()}
+
+
+def _of_labels(places: Sequence[Judged]) -> dict[str, dict[State, dict[Outcome, int]]]:
+    counts: dict[str, dict[State, dict[Outcome, int]]] = {}
+    for each in places:
+        of_state = counts.setdefault(each.field, {}).setdefault(each.label, {})
+        of_state[each.outcome] = of_state.get(each.outcome, 0) + 1
+    return counts
 
 
 def _lists(comparison: Comparison) -> dict[str, dict[str, int]]:

@@ -18,7 +18,7 @@ from extractkit.schema.digits import is_decimal
 from extractkit.schema.match import is_unknown
 from extractkit.schema.nodes import AllOfNode, AnyNode, ArrayNode, Node, ObjectNode, UnionNode
 
-__all__ = ["LEFT_OUT", "Places", "Spot", "of_place", "state", "value_at"]
+__all__ = ["LEFT_OUT", "Places", "Spot", "of_place", "state"]
 
 LEFT_OUT: Final[Any] = object()
 """In place of a value: the key is not there."""
@@ -26,12 +26,16 @@ LEFT_OUT: Final[Any] = object()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spot:
-    """Where a comparison stands: node, field, and the places in the label and in the answer."""
+    """Where a comparison stands: node, field, and the places in the label and in the answer.
+
+    `is_left_out` says that nobody wrote it: what stands there is what a left-out key means.
+    """
 
     node: Node | None
     field: str = ""
     pointer: Pointer = ""
     found_at: Pointer = ""
+    is_left_out: bool = False
 
 
 class Places:
@@ -99,11 +103,24 @@ class Places:
                     return prop.node.notes["default"]
         return LEFT_OUT
 
-    def _children(self, spot: Spot, value: JsonValue) -> Iterator[tuple[Spot, JsonValue]]:
+    def left_out(self, spot: Spot, *written: str) -> Iterator[Spot]:
+        """Yield where the keys stand that a type declares and nobody wrote.
+
+        Below a default they are none of these: a type may be its own default without end.
+        """
+        if isinstance(spot.node, ObjectNode) and not spot.is_left_out:
+            for prop in spot.node.properties:
+                if prop.name not in written:
+                    yield replace(self.of_key(spot, prop.name), is_left_out=True)
+
+    def children(self, spot: Spot, value: JsonValue) -> Iterator[tuple[Spot, JsonValue]]:
+        """Yield what stands right below a place, with what left-out keys mean."""
         if is_object(value):
             for key, part in value.items():
                 if not self.drops(spot.node, key):
                     yield self.of_key(spot, key), part
+            for child in self.left_out(spot, *value):
+                yield child, self.default(spot.node, split(child.pointer)[-1])
         elif is_array(value):
             for at, part in enumerate(value):
                 yield of_place(spot, at), part
@@ -119,12 +136,13 @@ class Places:
             field=join(spot.field, "*" if is_map else key),
             pointer=join(spot.pointer, key),
             found_at=join(spot.found_at, key),
+            is_left_out=spot.is_left_out,
         )
 
     def leaves(self, spot: Spot, value: JsonValue) -> Iterator[tuple[Spot, JsonValue, Node | None]]:
         """Yield every value below a place that has no values below it."""
         node = self.settled(spot.node, value)
-        children = list(self._children(replace(spot, node=node), value))
+        children = list(self.children(replace(spot, node=node), value))
         if not children or state(value, node) != "value":
             yield spot, value, node
         for child, part in children if state(value, node) == "value" else ():
@@ -145,11 +163,5 @@ def of_place(spot: Spot, at: int, found_at: int | None = None) -> Spot:
         field=f"{spot.field}/*",
         pointer=f"{spot.pointer}/{at}",
         found_at=f"{spot.found_at}/{at if found_at is None else found_at}",
+        is_left_out=spot.is_left_out,
     )
-
-
-def value_at(value: JsonValue, part: Spot, spot: Spot) -> JsonValue:
-    """Return what stands at `part`, of the value at `spot`."""
-    for token in split(part.pointer[len(spot.pointer) :]):
-        value = value[int(token)] if is_array(value) else value[token]
-    return value

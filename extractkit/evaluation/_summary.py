@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import fmean
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, get_args
 
 from extractkit.errors import UsageError
 from extractkit.evaluation._interval import Interval
@@ -21,6 +21,7 @@ from extractkit.evaluation._intervals import (
     rate_interval,
     ratio_interval,
 )
+from extractkit.evaluation._judged import Outcome, State
 from extractkit.evaluation._measures import Measures
 from extractkit.evaluation._quantiles import quantile_difference, quantile_interval
 
@@ -54,8 +55,30 @@ _SECONDS: Final[Mapping[str, Reader]] = {
     "seconds": lambda each: None if each.is_first or each.status == "error" else each.seconds,
     "first_token_s": lambda each: None if each.is_first else each.first_token_s,
 }
-_VALUES: Final = ("right", "wrong", "missed", "declined", "unanswered")
-"""Where a label holds a value, and a value was or was not given. "empty" holds none."""
+_Cell: TypeAlias = tuple[State, Outcome]
+"""What the label holds, and what was found."""
+_STATES: Final[tuple[State, ...]] = ("value", "null", "unknown")
+_ALL: Final[tuple[_Cell, ...]] = tuple(
+    (state, outcome) for state in _STATES for outcome in get_args(Outcome)
+)
+_HELD: Final = tuple(cell for cell in _ALL if cell[0] == "value")
+_GIVEN: Final[tuple[_Cell, ...]] = (
+    ("value", "right"),
+    ("value", "wrong"),
+    ("null", "fabricated"),
+    ("unknown", "fabricated"),
+)
+_SHARES: Final[Mapping[str, tuple[Sequence[_Cell], Sequence[_Cell]]]] = {
+    "recall": ([("value", "right")], _HELD),
+    "precision": ([("value", "right")], _GIVEN),
+    "missed": ([("value", "missed")], _HELD),
+    "declined": ([(state, "declined") for state in _STATES], _ALL),
+    "fabricated, of those absent": (
+        [("null", "fabricated")],
+        [cell for cell in _ALL if cell[0] == "null" and cell[1] != "unanswered"],
+    ),
+}
+"""Name -> which places, of which."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,13 +182,13 @@ def _of_field(
 ) -> dict[str, Interval]:
     """Return the figures of one field; each only where something speaks of it."""
 
-    def count(each: Measures, *outcomes: str) -> int:
-        found = each.fields.get(name, {})
-        return sum(number for outcome, number in found.items() if outcome in outcomes)
+    def count(each: Measures, cells: Sequence[_Cell]) -> int:
+        held = each.labels.get(name, {})
+        return sum(held.get(state, {}).get(outcome, 0) for state, outcome in cells)
 
-    def share(*outcomes: str, of: Sequence[str]) -> Interval | None:
-        above = per_input(records, lambda each: count(each, *outcomes))
-        below = per_input(records, lambda each: count(each, *of))
+    def share(some: Sequence[_Cell], of: Sequence[_Cell]) -> Interval | None:
+        above = per_input(records, lambda each: count(each, some))
+        below = per_input(records, lambda each: count(each, of))
         if not any(below.values()):
             return None
         return ratio(
@@ -180,13 +203,7 @@ def _of_field(
         return read
 
     found = _figures(records, {"right": _right(name)}, rate)
-    shares = {
-        "recall": share("right", of=_VALUES),
-        "precision": share("right", of=("right", "wrong", "fabricated")),
-        "missed": share("missed", of=_VALUES),
-        "declined": share("declined", of=(*_VALUES, "fabricated", "empty")),
-        "fabricated, of those absent": share("fabricated", of=("fabricated", "empty")),
-    }
+    shares = {key: share(*cells) for key, cells in _SHARES.items()}
     found |= {key: value for key, value in shares.items() if value is not None}
     readers = {
         "null, of values given": given("null"),

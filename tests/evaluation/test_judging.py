@@ -5,7 +5,7 @@ import random
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -40,7 +40,9 @@ def outcomes(comparison: Comparison) -> dict[str, str]:
 def test_an_answer_that_is_the_label_is_exact() -> None:
     found = ruler().compare(LABEL, LABEL)
     assert found.is_exact
-    assert set(outcomes(found).values()) == {"right"}
+    left_out = [f"/lines/{k}/note" for k in range(2)]
+    others = {at: said for at, said in outcomes(found).items() if said != "right"}
+    assert others == dict.fromkeys(left_out, "empty")
     assert [(each.field, each.expected, each.found, each.matched) for each in found.lists] == [
         ("/lines", 2, 2, 2)
     ]
@@ -76,7 +78,8 @@ def test_each_pair_of_values_has_its_outcome_and_its_reason(
 def test_no_answer_is_right_nowhere_not_even_where_the_label_is_null() -> None:
     found = ruler().unanswered(changed(day=None))
     assert set(outcomes(found).values()) == {"unanswered"}
-    assert len(found.places) == 8
+    assert len(found.places) == 10
+    assert [(each.expected, each.found, each.paired) for each in found.lists] == [(2, 0, "alone")]
     assert not found.is_exact
 
 
@@ -85,12 +88,14 @@ def test_elements_are_paired_so_that_most_is_right() -> None:
         lines=[{"sku": "z", "price": 9}, {"sku": "y", "price": 61}, {"sku": "x", "price": 2}]
     )
     found = ruler().compare(LABEL, answer)
-    paired = [each for each in found.places if each.field.startswith("/lines")][:4]
+    paired = [each for each in found.places if each.field.startswith("/lines")][:6]
     assert [(each.pointer, each.found_at, each.outcome) for each in paired] == [
         ("/lines/0/sku", "/lines/2/sku", "right"),
         ("/lines/0/price", "/lines/2/price", "wrong"),
+        ("/lines/0/note", None, "empty"),
         ("/lines/1/sku", "/lines/1/sku", "right"),
         ("/lines/1/price", "/lines/1/price", "right"),
+        ("/lines/1/note", None, "empty"),
     ]
     spare = [each for each in found.places if each.outcome == "fabricated"]
     assert [(each.field, each.found) for each in spare] == [
@@ -162,8 +167,10 @@ def test_rules_take_the_place_of_types() -> None:
         "/total": "right",
         "/lines/0/sku": "right",
         "/lines/0/price": "right",
+        "/lines/0/note": "empty",
         "/lines/1/sku": "wrong",
         "/lines/1/price": "right",
+        "/lines/1/note": "empty",
     }
     assert "<lambda> says the same" in found.places[0].why
 
@@ -203,7 +210,70 @@ def test_what_is_left_out_is_its_default_and_keys_of_maps_are_one_field() -> Non
         ("/names/*", "/names/a", "right"),
         ("/names/*", "/names/b", "missed"),
         ("/names/*", "/names/c", "fabricated"),
+        ("/area", "/area", "empty"),
+        ("/inner", "/inner", "empty"),
     ]
+
+
+class Town(BaseModel):
+    name: str
+    note: str | None = None
+    country: str = "NO"
+
+
+@pytest.mark.parametrize("answer", [{"name": "a"}, {"name": "a", "note": "fab"}, {"name": "b"}])
+def test_a_label_says_the_same_however_it_is_spelled(answer: dict[str, Any]) -> None:
+    def told(label: dict[str, Any], said: dict[str, Any]) -> set[tuple[str, str, str]]:
+        places = ruler(Town).compare(label, said).places
+        return {(each.pointer, each.outcome, each.label) for each in places}
+
+    rest = {"note": None, "country": "NO"}
+    short, whole = {"name": "a"}, {"name": "a", **rest}
+    assert told(short, answer) == told(whole, answer) == told(short, {**rest, **answer})
+    assert len(told(short, answer)) == 3
+    given = ruler(Town).given(answer)
+    assert given == ruler(Town).given({**rest, **answer})
+
+
+class Endless(BaseModel):
+    name: str = "a"
+    child: Endless = cast("Endless", {})
+
+
+def test_a_type_that_is_its_own_default_has_an_end() -> None:
+    assert ruler(Endless).compare({}, {}).is_exact
+    assert ruler(Endless).given({})
+
+
+def test_of_an_object_of_which_labels_tell_a_part_nothing_beside_null_is_empty() -> None:
+    class Person(BaseModel):
+        home: Town | None
+
+    some = ruler(Person, fields=["/home/note"])
+    for label, answer in [({"home": {"note": None}}, {"home": None}),
+                          ({"home": None}, {"home": {"name": "x", "note": None}})]:  # fmt: skip
+        found = some.compare(label, answer)
+        assert [(each.field, each.outcome) for each in found.places] == [("/home/note", "empty")]
+        assert found.is_exact
+
+
+def test_lists_that_only_one_side_has_are_counted() -> None:
+    class Page(BaseModel):
+        names: list[str] | None
+        rows: list[list[str]] = []
+
+    def told(label: Any, answer: Any) -> list[tuple[str, int, int, int]]:
+        found = ruler(Page).compare(label, answer)
+        return [(each.field, each.expected, each.found, each.matched) for each in found.lists]
+
+    assert told({"names": ["a", "b"]}, {"names": None})[0] == ("/names", 2, 0, 0)
+    assert told({"names": None}, {"names": ["z"]})[0] == ("/names", 0, 1, 0)
+    rows = told({"names": None, "rows": [["a", "b"]]}, {"names": None, "rows": [["x"]]})
+    assert ("/rows/*", 2, 0, 0) in rows and ("/rows/*", 0, 1, 0) in rows
+    assert (
+        ruler(Page, rules={"/names": Exact()}).compare({"names": ["a"]}, {"names": None}).lists[:-1]
+        == ()
+    )
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
-from extractkit import Extractor, compile_schema
+from extractkit import Extractor, Unknown, compile_schema
 from extractkit.errors import RateLimitError, UsageError
 from extractkit.evaluation import (
     Measures,
@@ -193,7 +194,12 @@ def test_rates_are_over_all_inputs_and_samples_count_within_theirs() -> None:
 
 def test_fields_have_precision_recall_and_what_was_made_up() -> None:
     def told(**outcomes: int) -> dict[str, Any]:
-        return {"fields": {"/a": outcomes}}
+        nothing = {name: outcomes[name] for name in ("fabricated", "empty") if name in outcomes}
+        value = {name: outcomes[name] for name in outcomes if name not in nothing}
+        return {
+            "fields": {"/a": outcomes},
+            "labels": {"/a": {"value": value, "null": nothing}},
+        }
 
     records = [
         answer("1", **told(right=2, wrong=1)),
@@ -264,3 +270,38 @@ def test_differences_are_paired_by_input() -> None:
     assert "exact, of those with a value" not in found.rates
     with pytest.raises(UsageError, match="no input in common"):
         differences(first, [answer("other")])
+
+
+def test_what_the_label_held_says_which_places_count() -> None:
+    class Row(BaseModel):
+        n: int | Unknown | None
+
+    ruler = Ruler(compile_schema(Row, "json-schema"))
+
+    def summary(*pairs: tuple[Any, Any]) -> Any:
+        records = []
+        for k, (label, answer) in enumerate(pairs):
+            comparison = (
+                ruler.unanswered({"n": label})
+                if answer is ...
+                else ruler.compare({"n": label}, {"n": answer})
+            )
+            told: dict[str, Any] = {"fields": {}, "labels": {}}
+            for place in comparison.places:
+                told["fields"][place.field] = {place.outcome: 1}
+                told["labels"][place.field] = {place.label: {place.outcome: 1}}
+            records.append(answer_of(str(k), told))
+        return summarise(records).fields["/n"]
+
+    def answer_of(id: str, told: dict[str, Any]) -> Measures:
+        return answer(id, **told)
+
+    cut = summary((5, 5), (5, 5), (None, None), (None, None), (None, ...), (None, ...))
+    assert (cut["recall"].estimate, cut["recall"].count) == (1.0, 2)
+    assert cut["missed"].estimate == 0.0
+    assert cut["fabricated, of those absent"].count == 2
+    u = "unknown"
+    open_ = summary((5, u), (None, u), (u, u), (u, None), (None, None), (5, 5))
+    assert (open_["recall"].estimate, open_["recall"].count) == (0.5, 2)
+    assert (open_["precision"].estimate, open_["precision"].count) == (1.0, 1)
+    assert open_["fabricated, of those absent"].count == 2
