@@ -16,8 +16,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal, InvalidOperation
+from datetime import date, datetime, time
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, InvalidOperation
 from typing import Any, Final, TypeAlias
 
 from extractkit.errors import UsageError
@@ -40,6 +40,8 @@ __all__ = [
 ]
 
 _SHOWN: Final = 60
+_WIDE: Final = Context(prec=50, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
+"""Numbers of any size may stand in an answer; what is beyond it is infinite, not an exception."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,9 +126,10 @@ class Number:
             return Exact()(expected, found)
         if wanted == given:
             return Verdict(is_equal=True, why="the same number")
-        apart = abs(wanted - given)
-        allowed = max(Decimal(repr(self.absolute)), Decimal(repr(self.relative)) * abs(wanted))
-        if apart <= allowed:
+        apart = _WIDE.abs(_WIDE.subtract(wanted, given))
+        share = _WIDE.multiply(Decimal(repr(self.relative)), _WIDE.abs(wanted))
+        allowed = max(Decimal(repr(self.absolute)), share)
+        if apart.is_finite() and apart <= allowed:
             return Verdict(is_equal=True, why=f"{apart:g} apart, {allowed:g} allowed")
         limit = f", {allowed:g} allowed" if allowed else ""
         return Verdict(is_equal=False, why=f"{wanted:g} expected, found {given:g}{limit}")
@@ -160,7 +163,7 @@ class Moment:
             apart = abs(_point(wanted) - _point(given))
         except TypeError:
             return Verdict(is_equal=False, why="one has an offset from UTC, the other none")
-        if apart <= timedelta(seconds=self.within_s):
+        if apart.total_seconds() <= self.within_s:
             why = f"{apart} apart, {self.within_s:g} s allowed" if apart else "the same moment"
             return Verdict(is_equal=True, why=why)
         return _other(expected, found)

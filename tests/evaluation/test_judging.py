@@ -464,3 +464,25 @@ def test_the_order_of_a_list_changes_no_count(seed: int) -> None:
     assert one.lists[0].matched == other.lists[0].matched
     count = [sum(each.is_right for each in found.places) for found in (one, other)]
     assert count[0] == count[1]
+
+
+@pytest.mark.parametrize("rule", [Number(), Number(absolute=1), Number(relative=100)])
+@pytest.mark.parametrize(
+    ("label", "answer"),
+    [
+        (5, "1e9999999999"),
+        ("-9e999999", "9e999999"),
+        ("1e-999999", "1e-9999999999"),
+        ("9e999999999999999999", "-9e999999999999999999"),
+        (5, "1e99999999999999999999"),
+    ],
+)
+def test_numbers_of_any_size_are_compared(rule: Number, label: Any, answer: Any) -> None:
+    for one, other in ((label, answer), (answer, label)):
+        assert rule(one, other).why
+    assert rule(answer, answer).is_equal
+    assert not Number()(label, answer).is_equal
+
+
+def test_any_number_of_seconds_is_a_tolerance() -> None:
+    assert Moment(within_s=1e20)("2024-01-01", "0001-01-01").is_equal
