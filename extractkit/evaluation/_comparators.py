@@ -23,7 +23,7 @@ from typing import Any, Final, TypeAlias
 from extractkit.errors import UsageError
 from extractkit.grounding.normalize import fold_phrase
 from extractkit.messages import require_number
-from extractkit.paths import JsonValue
+from extractkit.paths import JsonValue, Pointer
 from extractkit.schema.plain import json_key, type_of, with_article
 
 __all__ = [
@@ -199,19 +199,32 @@ class Ignored:
     """This place, and all below it, is not judged."""
 
 
-def asked(comparator: Comparator, expected: JsonValue, found: JsonValue) -> Verdict:
-    """Return what a comparator says, as a Verdict.
+def asked(
+    comparator: Comparator, expected: JsonValue, found: JsonValue, *, field: Pointer = ""
+) -> Verdict:
+    """Return what a comparator says of a field, as a Verdict.
 
     Raises:
-        UsageError: If it says neither True nor False.
+        UsageError: If it raises, or says neither True nor False.
     """
-    said: Any = comparator(expected, found)
+    try:
+        said: Any = comparator(expected, found)
+    except Exception as error:  # any class may come out of the user's code
+        both = f"{shown(expected)} and {shown(found)}"
+        raise UsageError(
+            f"the comparator {comparator!r:.60} of {field!r} raised {type(error).__name__} on "
+            f"{both}: {error!s:.200}; expected a bool",
+            pointer=field,
+        ) from error
     if isinstance(said, Verdict):
         return said
     if said is True or said is False:
         name = getattr(comparator, "__name__", type(comparator).__name__)
         return Verdict(is_equal=said, why=f"{name} says {'the same' if said else 'another value'}")
-    raise UsageError(f"the comparator {comparator!r:.60} returned {said!r:.60}; expected a bool")
+    raise UsageError(
+        f"the comparator {comparator!r:.60} of {field!r} returned {said!r:.60}; expected a bool",
+        pointer=field,
+    )
 
 
 def shown(value: JsonValue) -> str:

@@ -15,7 +15,7 @@ from threading import Lock
 from typing import Any, TypeAlias
 
 from extractkit.errors import ExtractkitError, MissingDependencyError, UsageError
-from extractkit.evaluation._cases import Case
+from extractkit.evaluation._cases import UNLABELLED, Case
 from extractkit.evaluation._configuration import Configuration, Way
 from extractkit.evaluation._dataset import Dataset
 from extractkit.evaluation._judging import Rule, Ruler
@@ -96,13 +96,15 @@ def evaluate(
     Raises:
         UsageError: If an argument cannot be used, a label does not fit, a rule names no place, the
             journal is being written by another process or is none, two configurations are one to
-            it, or the first question of a configuration cannot be asked as written.
+            it, the first question of a configuration cannot be asked as written, or a rule raises.
         MissingDependencyError: If a package that this needs is not installed.
         OSError: If the journal cannot be written.
     """
     compiled = compile_schema(target, "json-schema")
     ruler = Ruler(compiled, rules, dataset.fields)
     cases = dataset.checked(compiled)
+    if rules:
+        _require_rules(ruler, cases)
     require_number("evaluate", "concurrency", concurrency, low=1, whole=True)
     _require_names(configs)
     with ExitStack() as opened:
@@ -118,23 +120,12 @@ def evaluate(
         ]
         if kept is not None:
             _require_apart(tasks)
-        observed = _Run(tasks, kept, progress).all(concurrency)
         answers: dict[str, list[Answered]] = {config.name: [] for config in configs}
-        for task, observation in zip(tasks, observed, strict=True):
-            found = measured(
-                observation,
-                ruler=ruler,
-                id=task.case.id,
-                label=task.case.label,
-                sample=task.sample,
-            )
-            answers[task.way.configuration.name].append(
-                Answered(
-                    case=task.case, sample=task.sample, observation=observation, measures=found
-                )
-            )
+        found = _Run(tasks, ruler, kept, progress).all(concurrency)
+        for task, answered in zip(tasks, found, strict=True):
+            answers[task.way.configuration.name].append(answered)
         return EvaluationReport(
-            answers={name: tuple(found) for name, found in answers.items()},
+            answers={name: tuple(all_of) for name, all_of in answers.items()},
             facts={
                 way.configuration.name: {
                     "model": way.model,
@@ -146,6 +137,16 @@ def evaluate(
             target=compiled.fingerprint,
             bad=tuple(map(str, cases.bad)),
         )
+
+
+def _require_rules(ruler: Ruler, cases: Dataset) -> None:
+    """Ask each rule about each label, beside itself, before a model is asked anything."""
+    for case in cases:
+        try:
+            if case.label is not UNLABELLED:
+                ruler.unanswered(case.label)
+        except UsageError as error:
+            raise UsageError(f"the label of {case.id!r}: {error}", pointer=error.pointer) from error
 
 
 def _require_names(configs: Sequence[Configuration]) -> None:
@@ -188,36 +189,63 @@ class _Run:
     """Asks what is not known, and keeps what comes."""
 
     def __init__(
-        self, tasks: Sequence[_Task], journal: Journal | None, progress: Told | None
+        self,
+        tasks: Sequence[_Task],
+        ruler: Ruler,
+        journal: Journal | None,
+        progress: Told | None,
     ) -> None:
         self._tasks = tasks
+        self._ruler = ruler
         self._journal = journal
         self._progress = progress
         self._done = 0
+        self._failure: UsageError | None = None
         self._asked: set[str] = set()
         self._lock = Lock()
 
-    def all(self, concurrency: int) -> list[Observation]:
-        """Return what came of each task, in their order."""
-        found: dict[int, Observation] = {}
+    def all(self, concurrency: int) -> list[Answered]:
+        """Return what came of each task, in their order.
+
+        Answers are judged as they come. Where one cannot be, nothing more is asked, and what is
+        under way is waited for and kept before the error is raised.
+        """
+        found: dict[int, Answered] = {}
         wanted: list[int] = []
         for place, task in enumerate(self._tasks):
             known = self._known(task)
             if known is None:
                 wanted.append(place)
             else:
-                found[place] = known
+                found[place] = self._judged(task, known)
                 self._tell(task, known, is_new=False)
-        asked = (
-            map(self._answer, wanted) if concurrency == 1 else self._together(wanted, concurrency)
-        )
+        left = self._until_failure(wanted)
+        asked = map(self._answer, left) if concurrency == 1 else self._together(left, concurrency)
         for place, observation in asked:
             task = self._tasks[place]
             if self._journal is not None:
                 self._journal.append(task.key, observation.plain())
-            found[place] = observation
+            try:
+                found[place] = self._judged(task, observation)
+            except UsageError as error:
+                self._failure = self._failure or error
             self._tell(task, observation, is_new=True)
+        if self._failure is not None:
+            raise self._failure
         return [found[place] for place in range(len(self._tasks))]
+
+    def _until_failure(self, wanted: Sequence[int]) -> Iterator[int]:
+        for place in wanted:
+            if self._failure is not None:
+                return
+            yield place
+
+    def _judged(self, task: _Task, observation: Observation) -> Answered:
+        case = task.case
+        found = measured(
+            observation, ruler=self._ruler, id=case.id, label=case.label, sample=task.sample
+        )
+        return Answered(case=case, sample=task.sample, observation=observation, measures=found)
 
     def _known(self, task: _Task) -> Observation | None:
         """Return what an earlier run was told; where it could not ask, that is not known."""
@@ -227,10 +255,9 @@ class _Run:
         return None if observation.status == "error" else observation
 
     def _together(
-        self, wanted: Sequence[int], concurrency: int
+        self, waiting: Iterator[int], concurrency: int
     ) -> Iterator[tuple[int, Observation]]:
         """Yield what comes, in the order in which it comes; never more under way than allowed."""
-        waiting = iter(wanted)
         with ThreadPoolExecutor(concurrency) as pool:
             under_way: set[Future[tuple[int, Observation]]] = set()
             try:

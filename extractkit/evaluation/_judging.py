@@ -331,7 +331,7 @@ class Ruler:
     def _leaf(
         self, spot: Spot, comparator: Comparator, expected: JsonValue, found: JsonValue
     ) -> Judged:
-        verdict = asked(comparator, expected, found)
+        verdict = asked(comparator, expected, found, field=spot.field)
         return Judged(
             field=spot.field,
             pointer=spot.pointer,

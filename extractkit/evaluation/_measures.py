@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from extractkit.errors import UsageError
 from extractkit.evaluation._cases import UNLABELLED
 from extractkit.evaluation._judged import Comparison, Given, Judged, Outcome, State
 from extractkit.evaluation._judging import Ruler
@@ -107,13 +108,19 @@ def measured(
         id: The input.
         label: Plain JSON that fits the target, as a checked data set has it.
         sample: Which of the answers to the input.
+
+    Raises:
+        UsageError: If a comparator of the user's raises, or says neither True nor False.
     """
     is_ok = observation.status == "ok"
     comparison: Comparison | None = None
-    if label is not UNLABELLED:
-        comparison = (
-            ruler.compare(label, observation.document) if is_ok else ruler.unanswered(label)
-        )
+    try:
+        if label is not UNLABELLED:
+            comparison = (
+                ruler.compare(label, observation.document) if is_ok else ruler.unanswered(label)
+            )
+    except UsageError as error:
+        raise UsageError(f"the answer to {id!r}: {error}", pointer=error.pointer) from error
     validity = observation.validity
     return Measures(
         id=id,

@@ -398,3 +398,45 @@ def test_configurations_that_would_share_answers_in_a_journal_are_refused(tmp_pa
         report = evaluate(Invoice, cases(), configs=named, journal=tmp_path / "j")
         assert report.summary("x").rates["exact"].estimate == 1.0
         assert report.summary("y").rates["exact"].estimate == 0.0
+
+
+def test_a_rule_that_fails_on_labels_is_told_before_anything_is_asked() -> None:
+    provider = FakeProvider(echo)
+
+    def neither(expected: Any, found: Any) -> Any:
+        return 1
+
+    def broken(expected: Any, found: Any) -> bool:
+        return 1 / 0 > 0
+
+    with pytest.raises(UsageError, match=r"the label of '0': .* of '/name' returned 1") as caught:
+        evaluate(Invoice, cases(), configs=[config("a", provider)], rules={"/name": neither})
+    assert caught.value.pointer == "/name"
+    with pytest.raises(UsageError, match="of '/name' raised ZeroDivisionError on"):
+        evaluate(Invoice, cases(), configs=[config("a", provider)], rules={"/name": broken})
+    assert not provider.requests
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_a_rule_that_fails_on_an_answer_loses_no_answer(tmp_path: Path, concurrency: int) -> None:
+    provider = FakeProvider(lambda request: json.dumps(changed(name="no")))
+
+    def broken(expected: str, found: str) -> bool:
+        return {"Acme Inc.": True}[found]
+
+    def run(**rules: Any) -> Any:
+        return evaluate(
+            Invoice,
+            cases(20),
+            configs=[config("a", provider)],
+            journal=tmp_path / "j",
+            concurrency=concurrency,
+            **rules,
+        )
+
+    with pytest.raises(UsageError, match=r"the answer to '\d': .* of '/name' raised KeyError"):
+        run(rules={"/name": broken})
+    asked = len(provider.requests)
+    assert asked < 20
+    run()
+    assert len(provider.requests) == 20
