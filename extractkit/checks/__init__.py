@@ -121,8 +121,7 @@ def run(
             problems = target.judge.findings(document)
     told = {item.path for item in problems if item.severity == "error"}
     typed = target.validate(document, told=told)
-    if problems:
-        findings += _without_choices(problems) if target.is_typed and typed.built else problems
+    findings += _without_choices(problems) if target.is_typed and typed.built else problems
     findings += [item for item in typed.findings if item.level is Validity.SCHEMA]
     conforms = not _errors(findings, Validity.SCHEMA)
     if conforms and typed.built:
@@ -139,8 +138,7 @@ def run(
         context = CheckContext(value=value, document=document, text=text, compiled=compiled)
         said, value = ask(checks, context, target)
         findings += said
-    if typed.built:
-        value = target.unread(value, document, told=told)
+    value = target.unread(value, document, told=told)
     grounded: LevelCount | None = None
     evidence: Mapping[Pointer, Span] = {}
     if conforms and reading is not None and grounding.locate:
