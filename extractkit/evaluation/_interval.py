@@ -49,10 +49,12 @@ class Interval:
 
 
 def constant(value: float, count: int, level: float) -> Interval:
-    """Return the interval of values that are all the same: they show no spread."""
-    return Interval(
-        estimate=value, low=value, high=value, count=count, level=level, method="constant"
-    )
+    """Return the interval of values that are all the same: they show no spread.
+
+    One value shows none either, and says nothing of others.
+    """
+    end = value if count > 1 else None
+    return Interval(estimate=value, low=end, high=end, count=count, level=level, method="constant")
 
 
 def numbers(

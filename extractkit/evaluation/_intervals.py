@@ -29,6 +29,7 @@ from extractkit.evaluation._interval import (
 )
 from extractkit.evaluation._resampling import Draws, bca, studentised, widened
 from extractkit.evaluation._tails import share_bounds
+from extractkit.messages import require_number
 
 __all__ = ["difference_interval", "mean_interval", "rate_interval", "ratio_interval"]
 
@@ -36,12 +37,19 @@ _FEW: Final = 10.0
 
 
 def rate_interval(
-    values: Iterable[float], *, level: float = 0.95, resamples: int = RESAMPLES, seed: int = 0
+    values: Iterable[float],
+    *,
+    samples: int | None = None,
+    level: float = 0.95,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
 ) -> Interval:
     """Return a share of inputs with its interval.
 
     Args:
         values: One for each input, in [0, 1]: whether it holds, or the share of its samples.
+        samples: How many there are of each input, the most: the interval is then no narrower than
+            if all were inputs of their own. None: unknown.
         level: Two-sided.
         resamples: How often inputs are drawn anew, where they are.
         seed: Of the draws: the same values give the same interval.
@@ -52,7 +60,7 @@ def rate_interval(
     shares = numbers("values", values, low=0.0, high=1.0)
     require_settings(level, resamples)
     share, count = fmean(shares), len(shares)
-    effective = _effective(shares, share)
+    effective = _effective(shares, share, _most(count, samples))
     if effective is not None:
         low, high = share_bounds(share * effective, effective, level)
         return Interval(
@@ -62,7 +70,15 @@ def rate_interval(
     return Interval(estimate=share, low=low, high=high, count=count, level=level, method="bca")
 
 
-def _effective(shares: Sequence[float], share: float) -> float | None:
+def _most(places: float, samples: int | None) -> float:
+    """Return the most inputs of 0 or 1 that say as much: as many as there are answers."""
+    if samples is None:
+        return math.inf
+    require_number("an interval", "samples", samples, low=1, whole=True)
+    return places * samples
+
+
+def _effective(shares: Sequence[float], share: float, most: float) -> float | None:
     """Return how many inputs of 0 or 1 say as much as these; None where they can be drawn anew.
 
     Drawn anew, shares that are nearly all the same would say that nothing else is possible.
@@ -72,11 +88,13 @@ def _effective(shares: Sequence[float], share: float) -> float | None:
     if all(value in (0.0, 1.0) for value in shares) or spread == 0.0:
         return float(count)
     effective = max(float(count), count * share * (1.0 - share) / spread)
+    if effective >= most:
+        return most
     return effective if effective * min(share, 1.0 - share) < _FEW else None
 
 
 def _effective_ratio(
-    above: Sequence[float], below: Sequence[float], ratio: float, counted: int
+    above: Sequence[float], below: Sequence[float], ratio: float, counted: int, most: float
 ) -> float | None:
     """Return the same of a share of sums: how many places, if each were an input of its own."""
     if ratio <= 0.0 or ratio >= 1.0:
@@ -88,6 +106,8 @@ def _effective_ratio(
     effective = ratio * (1.0 - ratio) / spread
     if all(value in (0.0, 1.0) for value in (*above, *below)):
         return effective
+    if effective >= most:
+        return most
     return effective if effective * min(ratio, 1.0 - ratio) < _FEW else None
 
 
@@ -129,6 +149,7 @@ def ratio_interval(
     denominators: Iterable[float],
     *,
     is_rate: bool = False,
+    samples: int | None = None,
     level: float = 0.95,
     resamples: int = RESAMPLES,
     seed: int = 0,
@@ -139,6 +160,7 @@ def ratio_interval(
         numerators: One for each input, not negative.
         denominators: One for each input, not negative.
         is_rate: The ratio is a share, such as a precision: no numerator exceeds its denominator.
+        samples: How many answers to each input the sums of a share are means over, the most.
         level: Two-sided.
         resamples: How often inputs are drawn anew.
         seed: Of the draws.
@@ -157,7 +179,8 @@ def ratio_interval(
     if not counted:
         return Interval(estimate=None, low=None, high=None, count=0, level=level, method="constant")
     ratio = math.fsum(above) / math.fsum(below)
-    effective = _effective_ratio(above, below, ratio, counted) if is_rate else None
+    most = _most(math.fsum(below), samples)
+    effective = _effective_ratio(above, below, ratio, counted, most) if is_rate else None
     if effective is not None:
         low, high = share_bounds(ratio * effective, effective, level)
         return Interval(

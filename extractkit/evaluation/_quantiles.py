@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from extractkit.evaluation._interval import (
     RESAMPLES,
     Interval,
+    constant,
     numbers,
     require_pairs,
     require_settings,
@@ -107,6 +108,8 @@ def quantile_difference(
     require_pairs(before, after)
     require_share("share", share)
     require_settings(level, resamples)
+    if len(before) == 1:
+        return constant(after[0] - before[0], 1, level)
     draws = Draws(len(before), resamples, seed)
     low, high = draws.of_quantiles(before, after, share, level)
     rank = 1.0 + share * (len(before) - 1)

@@ -132,18 +132,19 @@ def summarise(records: Sequence[Measures], *, level: float = 0.95, seed: int = 0
     """
     if not records:
         raise UsageError("found no answers; expected the measures of at least one")
-    rate = partial(rate_interval, level=level, seed=seed)
+    samples = max(each.sample for each in records) + 1
+    rate = partial(rate_interval, samples=samples, level=level, seed=seed)
     mean = partial(mean_interval, level=level, seed=seed)
-    ratio = partial(ratio_interval, level=level, seed=seed)
+    ratio = partial(ratio_interval, samples=samples, level=level, seed=seed)
     names: dict[str, None] = {each.id: None for each in records}
     counts = per_input(records, lambda _: 1.0)
     return Summary(
         inputs=len(counts),
-        samples=max(each.sample for each in records) + 1,
+        samples=samples,
         rates=_figures(records, _ALWAYS, rate),
         fields={
-            name: _of_field(records, name, list(names), rate, ratio)
-            for name in _named(records, lambda each: (*each.fields, *each.given))
+            name: _of_field(records, name, list(names), partial(rate, samples=most), ratio)
+            for name, most in _answers(records, samples).items()
         },
         lists={
             name: {
@@ -171,6 +172,16 @@ def _named(
     records: Sequence[Measures], read: Callable[[Measures], Iterable[str]]
 ) -> dict[str, None]:
     return {name: None for each in records for name in read(each)}
+
+
+def _answers(records: Sequence[Measures], samples: int) -> dict[str, int]:
+    """Return how many places each field has in the answers to one input, the most."""
+    most = dict.fromkeys(_named(records, lambda each: (*each.fields, *each.given)), 1)
+    for each in records:
+        for counts in (each.fields, each.given):
+            for name, count in counts.items():
+                most[name] = max(most[name], sum(count.values()))
+    return {name: samples * places for name, places in most.items()}
 
 
 def _of_field(

@@ -248,11 +248,9 @@ def test_differences_of_amounts_and_of_quantiles_are_found() -> None:
         assert 1.5 < found.low < 2.05 < found.high < 2.6
 
 
-def test_one_input_alone_gives_an_interval_of_what_it_shows() -> None:
+def test_one_input_alone_has_a_difference_of_rates() -> None:
     found = difference_interval([0.0], [1.0])
     assert (found.estimate, found.count) == (1.0, 1)
-    tail = quantile_difference([1.0], [3.0], 0.5)
-    assert (tail.low, tail.estimate, tail.high) == (2.0, 2.0, 2.0)
 
 
 @settings(max_examples=40, deadline=None)
@@ -294,3 +292,33 @@ def test_without_numpy_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(MissingDependencyError, match=r"\.\[evaluation\]"):
         mean_interval([1.0, 2.0])
     assert rate_interval([True, False]).count == 2  # needs nothing
+
+
+def test_answers_to_few_inputs_say_no_more_than_as_many_inputs() -> None:
+    for values, samples, rights in [
+        ([0.5, 0.5, 0.5, 0.0], 2, 3),
+        ([1 / 3, 1 / 3, 2 / 3] * 2, 3, 8),
+    ]:
+        found = rate_interval(values, samples=samples)
+        low, high = share_bounds(float(rights), float(len(values) * samples), 0.95)
+        assert (found.low, found.high) == pytest.approx((low, high))
+        assert rate_interval(values, samples=100).low > low  # type: ignore[operator]  # a number
+    ratio = ratio_interval([1, 1, 1, 0], [2, 2, 2, 2], is_rate=True, samples=1)
+    low, high = share_bounds(3.0, 8.0, 0.95)
+    assert (ratio.low, ratio.high) == pytest.approx((low, high))
+    unequal = [0.0, 1.0, 0.5] * 20  # spread as wide as inputs of one answer each
+    assert rate_interval(unequal, samples=2) == rate_interval(unequal)
+    with pytest.raises(UsageError, match="samples"):
+        rate_interval([0.5], samples=0)
+
+
+def test_one_input_bounds_nothing() -> None:
+    for found in (
+        mean_interval([3]),
+        ratio_interval([3], [2]),
+        difference_interval([1], [3], is_rate=False),
+        quantile_difference([1], [3], 0.5),
+    ):
+        assert found.estimate is not None
+        assert (found.low, found.high, found.method) == (None, None, "constant")
+    assert mean_interval([3, 3]).high == 3.0
