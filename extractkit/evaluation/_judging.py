@@ -26,7 +26,7 @@ from extractkit.evaluation._judged import Comparison, Given, Judged, ListMatch, 
 from extractkit.evaluation._pairing import MOST_PAIRS, Pairs, assigned, by_key
 from extractkit.evaluation._places import LEFT_OUT, Places, Spot, of_place, state
 from extractkit.grounding.normalize import fold_phrase
-from extractkit.paths import JsonValue, Pointer, is_array, is_object, split
+from extractkit.paths import JsonValue, Pointer, is_array, is_object, join, split
 from extractkit.schema import CompiledSchema
 from extractkit.schema.nodes import (
     ArrayNode,
@@ -74,8 +74,20 @@ class Ruler:
                     "Number(absolute=0.01), or a function of (expected, found)"
                 )
         for field in [*self._rules, *(fields or ())]:
+            if field and not field.startswith("/"):
+                raise UsageError(f"{field!r} is no JSON Pointer; expected {'/' + field!r}")
             if not self._places.has(field):
                 raise UsageError(f"{field!r} names no place of the target", pointer=field)
+        for field, rule in self._rules.items():
+            if isinstance(rule, Items):
+                self._require_elements(field, rule)
+
+    def _require_elements(self, field: Pointer, rule: Items) -> None:
+        element = f"{field}/*"
+        if not self._places.has(element):
+            raise UsageError(f"{rule} is for a list; {field!r} is none", pointer=field)
+        if rule.key is not None and not self._places.has(join(element, rule.key)):
+            raise UsageError(f"no element of {field!r} has the key of {rule}", pointer=field)
 
     def compare(self, expected: JsonValue, found: JsonValue) -> Comparison:
         """Return the answer beside the label, both plain JSON in the user's form."""

@@ -486,3 +486,16 @@ def test_numbers_of_any_size_are_compared(rule: Number, label: Any, answer: Any)
 
 def test_any_number_of_seconds_is_a_tolerance() -> None:
     assert Moment(within_s=1e20)("2024-01-01", "0001-01-01").is_equal
+
+
+@pytest.mark.parametrize(
+    ("field", "rule", "said"),
+    [
+        ("/lines", Items(key="nope"), "no element of '/lines' has the key"),
+        ("/name", Items(), "'/name' is none"),
+        ("lines", Items(), "'lines' is no JSON Pointer; expected '/lines'"),
+    ],
+)
+def test_a_rule_that_cannot_say_anything_is_refused(field: str, rule: Items, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        ruler(rules={field: rule})
