@@ -126,7 +126,7 @@ class Mapped:
 def _parsed(column: str, cell: str) -> JsonValue:
     try:
         return UNLABELLED if cell == "" else json.loads(cell)
-    except ValueError as exc:
+    except (ValueError, RecursionError) as exc:
         raise ValueError(f"{column!r} is no JSON ({exc}): {cell!r:.60}") from exc
 
 

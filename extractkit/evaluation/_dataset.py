@@ -214,7 +214,8 @@ def _faults(cases: Sequence[Case]) -> list[BadRow]:
             bad.append(
                 BadRow(place=place, reason=f"the id {case.id!r} is that of {taken[case.id]}")
             )
-        taken.setdefault(case.id, place)
+        if not wrong:
+            taken.setdefault(case.id, place)
     return bad
 
 

@@ -100,6 +100,9 @@ def evaluate(
         MissingDependencyError: If a package that this needs is not installed.
         OSError: If the journal cannot be written.
     """
+    given: Any = dataset
+    if not isinstance(given, Dataset):
+        raise UsageError(f"found {given!r:.60} for data; expected a Dataset (Dataset.of(rows))")
     compiled = compile_schema(target, "json-schema")
     ruler = Ruler(compiled, rules, dataset.fields)
     cases = dataset.checked(compiled)

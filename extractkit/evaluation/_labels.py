@@ -109,7 +109,7 @@ def _said(text: str) -> JsonValue:
     """Return what a text says as JSON; itself where it says nothing."""
     try:
         return json.loads(text if text.lower() not in ("true", "false") else text.lower())
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

@@ -88,6 +88,9 @@ def read_csv(path: str | os.PathLike[str], *, delimiter: str = ",") -> Table:
     except UnicodeDecodeError as exc:
         line = content[: exc.start].count(b"\n") + 1
         raise UsageError(f"{path}, line {line}: not UTF-8: {exc.reason}; convert the file") from exc
+    given: Any = delimiter
+    if not isinstance(given, str) or len(given) != 1 or given in '"\r\n':
+        raise UsageError(f"delimiter={given!r:.60}: expected one character, such as ';'")
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     rows = _csv_rows(reader)
     _, names = next(rows, ("", _NO_NAMES))

@@ -54,7 +54,8 @@ def training_pairs(
         target: What was extracted.
         format: Of the records.
         accept: Which answers: those that are "exact", or that have a value and are "grounded",
-            "consistent", or anything ("ok"). Only exact ones were held to a label.
+            "consistent", or anything ("ok"). Only exact ones were held to a label,
+            and that to what its fields and the rules judge: a document may hold more.
         configuration: Whose answers; None takes all.
 
     Raises:

@@ -13,7 +13,7 @@ import pytest
 
 from extractkit import UNKNOWN, Unknown
 from extractkit.errors import MissingDependencyError, UsageError
-from extractkit.evaluation import UNLABELLED, Case, Dataset
+from extractkit.evaluation import UNLABELLED, Case, Dataset, evaluate
 from tests.evaluation.making import LABEL, Invoice, Line, changed
 
 
@@ -281,3 +281,30 @@ def test_labels_of_some_fields_need_not_be_whole_but_must_fit() -> None:
 def test_cases_that_cannot_be_told_apart_are_refused(cases: list[Case], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         Dataset(cases)
+
+
+def test_cells_that_nest_too_deep_are_told_with_their_row(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text(f"text,label\na,{'[' * 100_000}\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="is no JSON"):
+        Dataset.from_csv(path, text="text", id=None, label="label")
+
+
+@pytest.mark.parametrize("delimiter", [";;", "", None, "\n"])
+def test_a_delimiter_is_one_character(tmp_path: Path, delimiter: Any) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text("text\na\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="expected one character"):
+        Dataset.from_csv(path, text="text", id=None, delimiter=delimiter)
+
+
+def test_an_id_that_is_no_text_is_told() -> None:
+    ids: Any = ["x"]
+    with pytest.raises(UsageError, match="expected a text"):
+        Dataset([Case(id=ids, text="a")])
+
+
+def test_rows_are_no_data_set() -> None:
+    rows: Any = [{"text": "a"}]
+    with pytest.raises(UsageError, match="expected a Dataset"):
+        evaluate(Invoice, rows)
