@@ -283,7 +283,7 @@ def _whole(door: Hosted, request: ModelRequest) -> ModelResponse:
 
 
 def _pieces(door: Hosted, request: ModelRequest) -> tuple[list[str], ModelResponse]:
-    deltas = _again(lambda: list(door.stream(request, 120)))
+    deltas = _again(lambda: list(door.stream(request, timeout_s=120)))
     last = deltas[-1].response
     assert last is not None
     return [delta.text for delta in deltas if delta.text], last
