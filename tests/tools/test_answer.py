@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import jsonschema_rs
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from extractkit import Status, Tool, compile_schema, extract, tool
@@ -77,6 +77,8 @@ def answer() -> Any:
     return answer_of(TOOLS, least=0, most=4)
 
 
+# The first text that is drawn in a process makes tables of characters, which takes seconds.
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(document=ANSWERS)
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_what_is_lowered_fits_and_comes_back(document: dict[str, Any], dialect: str) -> None:
