@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,8 @@ from extractkit.errors import ExtractkitError
 
 _LOOPBACK = ("127.", "::1", "localhost")
 _KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "EXTRACTKIT_MODEL")
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+_NO_BROWSER = "needs a browser: have Chromium on PATH, or run 'playwright install chromium'"
 
 
 @pytest.fixture(autouse=True)
@@ -62,3 +65,19 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no data at {folder}; set EXTRACTKIT_DATA")
     return folder
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium. Of a module and no longer: while it is open, a loop runs in this thread."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
+    path = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    with sync_api.sync_playwright() as started:
+        try:
+            # Chromium's own sandbox does not start for root, as in containers.
+            sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+            opened = started.chromium.launch(executable_path=path, args=sandbox)
+        except sync_api.Error as error:
+            pytest.skip(f"{_NO_BROWSER} ({error.message.splitlines()[0]})")
+        yield opened
+        opened.close()

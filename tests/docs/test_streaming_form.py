@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
-import os
-import shutil
 import sys
 import threading
 from collections.abc import AsyncGenerator, Iterator
@@ -21,8 +19,6 @@ from extractkit.testing import FakeProvider
 from tests.docs.fences import ROOT
 
 pytestmark = pytest.mark.browser
-_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-_HOW = "needs a browser: have Chromium on PATH, or run 'playwright install chromium'"
 
 
 @pytest.fixture(scope="module")
@@ -36,21 +32,6 @@ def recipe() -> Iterator[ModuleType]:
     spec.loader.exec_module(module)
     yield module
     del sys.modules["form"]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    sync_api = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
-    path = next(filter(None, map(shutil.which, _BROWSERS)), None)
-    with sync_api.sync_playwright() as started:
-        try:
-            # Chromium's own sandbox does not start for root, as in containers.
-            sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
-            opened = started.chromium.launch(executable_path=path, args=sandbox)
-        except sync_api.Error as error:
-            pytest.skip(f"{_HOW} ({error.message.splitlines()[0]})")
-        yield opened
-        opened.close()
 
 
 @pytest.mark.parametrize(

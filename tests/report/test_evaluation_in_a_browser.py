@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +12,7 @@ from tests.evaluation.making import echo
 from tests.report.making import EVIL, broken, cut, made, with_confidences, wrong
 
 pytestmark = pytest.mark.browser
-_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-_HOW = "needs a browser: have Chromium on PATH, or run 'playwright install chromium'"
 _LONG = "constrained, T = 1.5, with a tight limit of tokens and_a_name_without_any_blank_in_it"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    sync_api = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
-    path = next(filter(None, map(shutil.which, _BROWSERS)), None)
-    with sync_api.sync_playwright() as started:
-        try:
-            # Chromium's own sandbox does not start for root, as in containers.
-            sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
-            opened = started.chromium.launch(executable_path=path, args=sandbox)
-        except sync_api.Error as error:
-            pytest.skip(f"{_HOW} ({error.message.splitlines()[0]})")
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")
