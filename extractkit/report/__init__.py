@@ -2,6 +2,7 @@
 
     _elements   escaped elements and the page around them
     _style      the style sheet
+    _parts      badges, lists of facts and the like, for both kinds of page
     _source     the source with its values marked
     _values     the values with their places and findings, and how the answer came about
     _figures    the figures of an evaluation, computed once; _csv writes them as rows

@@ -1,6 +1,6 @@
 """Figures with their intervals in words, for pages and terminals.
 
-Neighbours: `_tables_of` and the command line show them.
+Neighbours: `_figure_tables`, `_plots` and the command line show them.
 """
 
 from __future__ import annotations

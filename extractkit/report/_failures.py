@@ -6,7 +6,6 @@ Neighbours: `_source` marks places, `_evaluation` puts the page together.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -14,6 +13,7 @@ from extractkit.evaluation import Answered, Judged
 from extractkit.paths import JsonValue, Pointer, walk
 from extractkit.report._elements import Markup, element
 from extractkit.report._figures import EvaluationFigures, failed_inputs
+from extractkit.report._parts import badge, cut, finding_item, json_text, place_name
 from extractkit.report._source import FoundValue, marked_source
 from extractkit.results import Span
 
@@ -79,7 +79,7 @@ class Failures:
         ]
         for title, said in told:
             if said:
-                shown = element("pre", _cut(said, 4 * _VALUE), {"class": "answer", "dir": "auto"})
+                shown = element("pre", cut(said, 4 * _VALUE), {"class": "answer", "dir": "auto"})
                 yield element("div", element("p", title, {"class": "soft"}), shown)
         leaves = list(walk(observation.document)) if observation.document is not None else []
         by_place = {each.found_at: each for each in answered.measures.judged if each.found_at}
@@ -122,7 +122,7 @@ def _found(
         pointer=pointer,
         span=Span(start=place[0], end=place[1]),
         state="fine" if judged is None else "wrong",
-        tip=_cut(f"{pointer or '(the whole answer)'} = {_json(value)}{said}"),
+        tip=_cut(f"{place_name(pointer)} = {json_text(value)}{said}"),
     )
 
 
@@ -136,15 +136,15 @@ def _row(
 ) -> Markup:
     facts: list[Markup | str] = []
     if judged is not None:
-        facts += [_badge(judged.outcome, "bad"), element("bdi", _cut(judged.why))]
+        facts += [badge(judged.outcome, "bad"), element("bdi", _cut(judged.why))]
     if found is not None:
         quoted = _cut(text[found.span.start : found.span.end])
         link = element("a", element("bdi", quoted), {"href": f"#place-{number}"})
         facts.append(element("span", "in the source: ", link, {"class": "soft"}))
     return element(
         "li",
-        element("div", element("bdi", pointer or "(the whole answer)", {"class": "path"})),
-        element("div", element("bdi", _cut(_json(value)), {"class": "data"})),
+        element("div", element("bdi", place_name(pointer), {"class": "path"})),
+        element("div", element("bdi", _cut(json_text(value)), {"class": "data"})),
         *([element("div", *facts)] if facts else []),
         {"class": "value", "id": f"value-{number}"},
     )
@@ -155,9 +155,9 @@ def _label(judged: Sequence[Judged]) -> Iterator[Markup]:
     items = [
         element(
             "li",
-            element("bdi", each.pointer or "(the whole answer)", {"class": "path"}),
+            element("bdi", place_name(each.pointer), {"class": "path"}),
             " ",
-            element("bdi", _cut(_json(each.expected))),
+            element("bdi", _cut(json_text(each.expected))),
         )
         for each in judged[:_VALUES]
     ]
@@ -172,13 +172,13 @@ def _missing(judged: Sequence[Judged]) -> Iterator[Markup]:
     items = [
         element(
             "li",
-            _badge(each.outcome, "bad"),
+            badge(each.outcome, "bad"),
             " ",
-            element("bdi", f"{each.pointer or '(the whole answer)'}: {_cut(each.why)}"),
+            element("bdi", f"{place_name(each.pointer)}: {_cut(each.why)}"),
             *(
                 []
                 if each.expected is None
-                else [element("bdi", f", expected {_cut(_json(each.expected))}")]
+                else [element("bdi", f", expected {_cut(json_text(each.expected))}")]
             ),
         )
         for each in judged[:_VALUES]
@@ -189,15 +189,11 @@ def _missing(judged: Sequence[Judged]) -> Iterator[Markup]:
 
 
 def _findings(findings: Sequence[Any]) -> Iterator[Markup]:
-    colours = {"error": "bad", "warning": "fair"}
     items = [
-        element(
-            "li",
-            _badge(
-                f"{each['severity']} {each['level'].upper()}", colours.get(each["severity"], "soft")
-            ),
-            " ",
-            element("bdi", _cut(f"{each['path'] or '(the whole answer)'}: {each['message']}")),
+        finding_item(
+            each["severity"],
+            each["level"].upper(),
+            _cut(f"{place_name(each['path'])}: {each['message']}"),
         )
         for each in findings[:_FINDINGS]
     ]
@@ -222,13 +218,5 @@ def _short(answered: Answered) -> str:
     return f"{', '.join(names[:3])}{more}"
 
 
-def _badge(said: str, colour: str) -> Markup:
-    return element("span", said, {"class": f"badge {colour}"})
-
-
-def _json(value: JsonValue) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _cut(text: str, most: int = _VALUE) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+def _cut(text: str) -> str:
+    return cut(text, _VALUE)

@@ -6,7 +6,6 @@ On a narrow screen a row becomes a block whose cells say the names of their colu
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -15,8 +14,9 @@ from extractkit.paths import JsonObject, JsonValue, is_object
 from extractkit.report._amounts import amount_text, difference_text, is_apart, rate_text
 from extractkit.report._elements import Markup, element
 from extractkit.report._figures import EvaluationFigures, asked_of, outcomes
+from extractkit.report._parts import fact_list, json_text, place_name
 
-__all__ = ["amounts", "asking", "differences", "fields", "lists", "rates", "table"]
+__all__ = ["amounts", "asking", "differences", "fields", "lists", "rates"]
 
 _SHARES: Final = (
     ("right", "right"),
@@ -31,7 +31,7 @@ _OUTCOMES: Final = (
 )  # fmt: skip
 
 
-def table(names: Sequence[str], rows: Sequence[Sequence[Markup | str]]) -> Markup:
+def _table(names: Sequence[str], rows: Sequence[Sequence[Markup | str]]) -> Markup:
     """Return a table whose first column names the rows."""
     head = [element("th", name, {"scope": "col"}) for name in names]
     body = [
@@ -67,7 +67,7 @@ def _by_configuration(
     corner: str, found: Mapping[str, Mapping[str, Interval]], said: Any
 ) -> Markup:
     names = {name: None for each in found.values() for name in each}
-    return table(
+    return _table(
         [corner, *found],
         [[name, *(said(each.get(name)) for each in found.values())] for name in names],
     )
@@ -86,7 +86,7 @@ def differences(figures: EvaluationFigures) -> Markup:
         ):
             column |= {key: _difference(each, is_rate=is_rate) for key, each in group.items()}
     names = {name: None for each in columns.values() for name in each}
-    return table(
+    return _table(
         [f"less {figures.baseline}", *columns],
         [[name, *(each.get(name, "-") for each in columns.values())] for name in names],
     )
@@ -103,21 +103,21 @@ def fields(figures: EvaluationFigures, name: str) -> Iterator[Markup]:
     shares: list[list[Markup | str]] = []
     places: list[list[Markup | str]] = []
     for field, found in figures.summaries[name].fields.items():
-        title = element("bdi", field or "(the whole answer)")
+        title = element("bdi", place_name(field))
         shares.append([title, *(rate_text(found.get(key)) for _, key in _SHARES)])
         if field in counts:
             here = counts[field]
             places.append([title, *(str(here.get(outcome, 0)) for outcome in _OUTCOMES)])
-    yield table(["field", *(said for said, _ in _SHARES)], shares)
+    yield _table(["field", *(said for said, _ in _SHARES)], shares)
     if places:
-        yield table(["places of all answers", *_OUTCOMES], places)
+        yield _table(["places of all answers", *_OUTCOMES], places)
 
 
 def lists(figures: EvaluationFigures) -> Iterator[Markup]:
     """Yield precision and recall of whole elements, where there are lists."""
     rows = [
         [
-            element("bdi", field or "(the whole answer)"),
+            element("bdi", place_name(field)),
             name,
             rate_text(found.get("precision")),
             rate_text(found.get("recall")),
@@ -135,7 +135,7 @@ def lists(figures: EvaluationFigures) -> Iterator[Markup]:
                 "those that the label has (recall). The order is not judged here.",
                 {"class": "soft"},
             ),
-            table(["list", "configuration", "precision", "recall"], rows),
+            _table(["list", "configuration", "precision", "recall"], rows),
         )
 
 
@@ -152,8 +152,7 @@ def asking(figures: EvaluationFigures, name: str) -> Markup:
     first = figures.summaries[name].first_call_s
     if first:
         told.append(("first calls", ", ".join(f"{seconds:.2f} s" for seconds in first)))
-    parts = [part for key, said in told for part in (element("dt", key), element("dd", said))]
-    return element("dl", *parts, {"class": "facts"})
+    return fact_list(told)
 
 
 _NAMES: Final = {
@@ -183,4 +182,4 @@ def _said(value: JsonValue) -> str:
         return ", ".join(said) or "(defaults)"
     if value is None:
         return "none"
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else json_text(value)

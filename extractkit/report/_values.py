@@ -5,18 +5,17 @@ Neighbours: `_source` marks the values in the text.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from extractkit.paths import JsonValue, Pointer, walk
 from extractkit.report._elements import Markup, element
+from extractkit.report._parts import badge, cut, fact_list, finding_item, json_text, place_name
 from extractkit.report._source import FoundValue
 from extractkit.results import ExtractionResult, Finding, Span, Status, Validity
 
 __all__ = ["asked", "ending", "found_values", "general_findings", "value_rows"]
 
-_COLOURS: Final[Mapping[str, str]] = {"error": "bad", "warning": "fair", "note": "soft"}
 _LONGEST: Final = 400
 """Characters of a value that a tip and a row show."""
 
@@ -72,16 +71,16 @@ def ending(result: ExtractionResult[Any]) -> Markup:
     """Return how the extraction ended: status, levels with their counts, refusal."""
     is_ok = result.status is Status.OK
     facts: list[tuple[str, Markup | str]] = [
-        ("status", _badge(result.status.value, "good" if is_ok else "bad")),
+        ("status", badge(result.status.value, "good" if is_ok else "bad")),
         ("stop reason", result.stop_reason.value),
-        ("validity", _badge(result.validity.name, "good" if is_ok else "fair")),
+        ("validity", badge(result.validity.name, "good" if is_ok else "fair")),
     ]
     if result.refusal:
         facts.append(("refusal", result.refusal))
     for level, count in sorted(result.levels.items()):
         said = f"{count.checked} checked, {count.exempt} exempt, {count.failed} failed"
         facts.append((level.name, element("span", said, {"class": "bad" if count.failed else ""})))
-    return _facts(facts)
+    return fact_list(facts)
 
 
 def asked(result: ExtractionResult[Any]) -> Markup:
@@ -100,7 +99,7 @@ def asked(result: ExtractionResult[Any]) -> Markup:
         facts.append(("schema", f"{made.dialect}, fingerprint {made.fingerprint}"))
     if made.versions:
         facts.append(("versions", ", ".join(f"{name} {it}" for name, it in made.versions.items())))
-    return _facts(facts)
+    return fact_list(facts)
 
 
 # --- one value -----------------------------------------------------------------------------------
@@ -118,19 +117,19 @@ def _row(
     match = _match(result, pointer, about)
     colour = "good" if found else "bad" if match == "not found" else "soft"
     facts = [
-        _badge(match, colour),
+        badge(match, colour),
         element("span", _level(result, pointer, about), {"class": "soft"}),
     ]
     if found is not None:
         span = found.span
-        quoted = _cut(text[span.start : span.end])
+        quoted = cut(text[span.start : span.end], _LONGEST)
         goal = {"href": f"#place-{found.number}"} if quoted else {}
         link = element("a", element("bdi", quoted), goal)
         facts.append(element("span", link, f" at {span.start}:{span.end}", {"class": "soft"}))
     return element(
         "li",
-        element("div", element("bdi", pointer or "(the whole answer)", {"class": "path"})),
-        element("div", element("bdi", _cut(_json(value)), {"class": "data"})),
+        element("div", element("bdi", place_name(pointer), {"class": "path"})),
+        element("div", element("bdi", cut(json_text(value), _LONGEST), {"class": "data"})),
         element("div", *facts),
         *([_listed(about, paths=False)] if about else []),
         {"class": "value", "id": f"value-{number}"},
@@ -146,7 +145,7 @@ def _tip(
 ) -> str:
     doubt = ", has another reading" if span.ambiguous else ""
     lines = [
-        f"{pointer or '(the whole answer)'} = {_cut(_json(value))}",
+        f"{place_name(pointer)} = {cut(json_text(value), _LONGEST)}",
         f"match: {span.grade}{doubt}; {_level(result, pointer, about)}",
         *(f"{finding.severity}: {finding.message}" for finding in about),
     ]
@@ -199,30 +198,13 @@ def _findings_by_path(result: ExtractionResult[Any]) -> dict[Pointer, list[Findi
     return found
 
 
-# --- small parts ---------------------------------------------------------------------------------
+# --- findings ------------------------------------------------------------------------------------
 
 
 def _listed(findings: Sequence[Finding], *, paths: bool) -> Markup:
     items: list[Markup] = []
     for finding in findings:
-        where = f"{finding.path or '(the whole answer)'}: " if paths else ""
-        badge = _badge(f"{finding.severity} {finding.level.name}", _COLOURS[finding.severity])
-        items.append(element("li", badge, " ", element("bdi", f"{where}{finding.message}")))
+        where = f"{place_name(finding.path)}: " if paths else ""
+        said = f"{where}{finding.message}"
+        items.append(finding_item(finding.severity, finding.level.name, said))
     return element("ul", *items, {"class": "findings"})
-
-
-def _facts(facts: Sequence[tuple[str, Markup | str]]) -> Markup:
-    parts = [part for name, said in facts for part in (element("dt", name), element("dd", said))]
-    return element("dl", *parts, {"class": "facts"})
-
-
-def _badge(said: str, colour: str) -> Markup:
-    return element("span", said, {"class": f"badge {colour}"})
-
-
-def _json(value: JsonValue) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
