@@ -82,7 +82,8 @@ class Failures:
                 shown = element("pre", cut(said, 4 * _VALUE), {"class": "answer", "dir": "auto"})
                 yield element("div", element("p", title, {"class": "soft"}), shown)
         leaves = list(walk(observation.document)) if observation.document is not None else []
-        by_place = {each.found_at: each for each in answered.measures.judged if each.found_at}
+        judged_all = answered.measures.judged
+        by_place = {each.found_at: each for each in judged_all if each.found_at is not None}
         text = answered.case.text[:_TEXT]
         marks: list[FoundValue] = []
         rows: list[Markup] = []
@@ -96,7 +97,7 @@ class Failures:
             yield element("ol", *rows, {"class": "list"})
         yield from _left_out(len(leaves), _VALUES, "values of the answer")
         shown_at = {pointer for pointer, _ in leaves}
-        others = [each for each in answered.measures.judged if each.found_at not in shown_at]
+        others = [each for each in judged_all if each.found_at not in shown_at]
         yield from _missing(others) if observation.status == "ok" else _label(others)
         yield from _findings(observation.findings)
         kind = "source marked" if marks else "source"

@@ -9,12 +9,12 @@ import hashlib
 import io
 import json
 import re
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from extractkit.errors import BadRequestError, UsageError
-from extractkit.evaluation import EvaluationReport, Interval
+from extractkit.evaluation import Configuration, Dataset, EvaluationReport, Interval, evaluate
 from extractkit.messages import ModelResponse, StopReason
 from extractkit.report import (
     EvaluationFigures,
@@ -25,6 +25,7 @@ from extractkit.report import (
     is_apart,
     rate_text,
 )
+from extractkit.testing import FakeProvider
 from tests.evaluation.making import LABEL, echo
 from tests.report.making import EVIL, UNLABELLED, broken, cut, made, with_confidences, wrong
 from tests.report.test_to_html import Page, read
@@ -209,6 +210,15 @@ def test_answers_without_a_value_show_what_was_said_instead() -> None:
         "nothing but first calls and failed requests",
     ):
         assert said in page.body, said
+
+
+def test_an_answer_that_is_one_value_shows_what_its_label_says() -> None:
+    dataset = Dataset.of([{"id": "a", "text": "It was bad.", "label": "bad"}])
+    model = FakeProvider(['"good"'])
+    configs = [Configuration(name="one", options={"model": model})]
+    _, page = page_of(evaluate(Literal["good", "bad"], dataset, configs=configs))
+    assert "(answer) wrong" in page.body
+    assert '"bad" expected, found "good"' in page.body
 
 
 def test_lists_in_another_order_and_samples_are_told_apart() -> None:
