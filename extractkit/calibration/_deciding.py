@@ -5,7 +5,7 @@ Neighbours: `_abstention` compares, `_fields` has maps by field.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from extractkit.calibration._choices import ChoiceScaling
@@ -93,16 +93,29 @@ def _named(
         for name in _of_place(names, pointer):
             _add(places, pointer, found)
             missing.pop(name, None)
+    holders = _holders(leaves)
     for pointer, found in _around(result, result.presence).items():
-        stands_for_leaf = not any(leaf.startswith(f"{pointer}/") for leaf in leaves)
         for name in _of_place(names, pointer):
             _add(places, pointer, found)
-            if stands_for_leaf:
+            if pointer not in holders:  # it stands for a leaf
                 missing.pop(name, None)
     for pointer, found in _around(result, result.lengths).items():
         if any(name.startswith((f"{pointer}/*", f"{field_of(pointer)}/*")) for name in names):
             _add(places, pointer, found)
     return {**places, **dict.fromkeys(missing, ())}
+
+
+def _holders(leaves: Iterable[Pointer]) -> set[Pointer]:
+    """Return the places that hold leaves."""
+    holders: set[Pointer] = set()
+    for leaf in leaves:
+        above = leaf
+        while above:
+            above = above.rpartition("/")[0]
+            if above in holders:
+                break
+            holders.add(above)
+    return holders
 
 
 def _of_place(names: Sequence[str], pointer: Pointer) -> list[str]:
@@ -125,10 +138,11 @@ def calibrated(
 
     The low end, where a confidence has bounds: what is not known is no reason to keep anything.
 
-    Raises:
-        UsageError: If `calibration` is no map.
+    Args:
+        pointer: Where the leaf stands.
+        confidence: What is known of it.
+        calibration: As `require_calibration` lets it pass.
     """
-    require_calibration(calibration)
     if isinstance(calibration, ChoiceScaling):
         if confidence.probability is not None:
             confidence = calibration.apply(confidence)
@@ -173,13 +187,14 @@ def _is_answer(confidence: Confidence) -> bool:
 def _leaves(result: ExtractionResult[Any]) -> dict[Pointer, Confidence]:
     """Return what is known of each leaf: of a text or number the verdict, if it was asked for."""
     leaves = result.confidence
+    holders = _holders(leaves) if result.verdicts else set[Pointer]()
     verdicts = {
         pointer: verdict
         for pointer, verdict in result.verdicts.items()
         if (
             leaves[pointer].kind in ("sequence", "unavailable")
             if pointer in leaves
-            else any(leaf.startswith(f"{pointer}/") for leaf in leaves)  # a document in a text
+            else pointer in holders  # a document in a text
         )
     }
     return {**leaves, **verdicts}
