@@ -143,9 +143,8 @@ def _left_out(
         if is_object(other):
             names.update((key, None) for key in _declared(of_other) if key in other)
             if not is_map:
-                names.update(
-                    (key, None) for key in other if key in places.open_keys(of_other, other)
-                )
+                opened = places.open_keys(of_other, other)
+                names.update((key, None) for key in other if key in opened)
     yield from (name for name in names if name not in value)
 
 
