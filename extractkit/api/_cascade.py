@@ -79,8 +79,8 @@ class Cascade(Generic[T]):
     ) -> None:
         self._extractors = _extractors(extractors)
         self._judges = _judges(policy, calibration, len(self._extractors))
-        named: Any = on_error
-        if not isinstance(named, str) or named not in _ON_ERROR:
+        wished: Any = on_error
+        if not isinstance(wished, str) or wished not in _ON_ERROR:
             raise UsageError(f"on_error={on_error!r:.60}: expected 'raise' or 'next'")
         self._goes_on = on_error == "next"
         self._closed = False
