@@ -161,9 +161,13 @@ class Connecting:
         port: And at which port.
         timeout: The seconds that the library waits.
         end: When the call ends, on the monotonic clock; None for no limit.
+
+    Attributes:
+        timeout: The seconds that are waited.
+        is_given_up: Whether it did not come in the time that a first one has.
     """
 
-    __slots__ = ("_is_cut", "_place", "timeout")
+    __slots__ = ("_is_cut", "_place", "is_given_up", "timeout")
 
     def __init__(
         self, host: str, port: int, timeout: float | None, end: float | None = None
@@ -173,6 +177,7 @@ class Connecting:
         most = FIRST_CONNECT_S if is_first and (timeout is None or timeout > FIRST_CONNECT_S) else 0
         self.timeout = _shorter(most or timeout, end)
         self._is_cut = self.timeout is not None and self.timeout == most
+        self.is_given_up = False
 
     def __enter__(self) -> Connecting:
         return self
@@ -184,6 +189,7 @@ class Connecting:
         from httpcore2 import ConnectError, ConnectTimeout
 
         if isinstance(exc, ConnectTimeout) and self._is_cut and self._place not in _reached:
+            self.is_given_up = True
             raise ConnectError(
                 f"no connection within {FIRST_CONNECT_S} s (where that is too short, give "
                 "client=..., which waits as long as you say)"
@@ -220,11 +226,13 @@ class _AsyncBackend:
         from httpcore2 import ConnectError
 
         began = time.monotonic()
+        connecting = Connecting(host, port, timeout)
         try:
-            with Connecting(host, port, timeout) as connecting:
+            with connecting:
                 return await self._inner.connect_tcp(host, port, timeout=connecting.timeout, **rest)
         except ConnectError:
-            if time.monotonic() - began < FIRST_CONNECT_S + _BUSY_S:
+            is_late = time.monotonic() - began >= FIRST_CONNECT_S + _BUSY_S
+            if not (connecting.is_given_up and is_late):
                 raise
         # The loop had no time to look, as where hundreds of calls begin at once: nothing is known.
         return await self._inner.connect_tcp(host, port, timeout=timeout, **rest)

@@ -155,17 +155,18 @@ def test_only_a_first_connection_that_was_cut_short_is_a_wrong_place(
 
 
 class Busy:
-    """Opens connections in a loop that something else keeps busy; the first one times out."""
+    """Opens connections in a loop that something else keeps busy; the first one fails."""
 
-    def __init__(self, busy_s: float) -> None:
+    def __init__(self, busy_s: float, failure: type[Exception] = ConnectTimeout) -> None:
         self._busy_s = busy_s
+        self._failure = failure
         self.waits: list[float | None] = []
 
     async def connect_tcp(self, host: str, port: int, timeout: float | None = None) -> str:
         self.waits.append(timeout)
         if len(self.waits) == 1:
             time.sleep(self._busy_s)
-            raise ConnectTimeout
+            raise self._failure
         return f"{host}:{port}"
 
 
@@ -178,6 +179,20 @@ def test_a_loop_that_had_no_time_to_connect_tries_again_as_the_library_does() ->
     with pytest.raises(ConnectError2, match=r"no connection within 0\.8 s"):
         asyncio.run(opening(in_time).connect_tcp("host.example", 1, 5.0))
     assert in_time.waits == [0.8]
+
+
+@pytest.mark.parametrize(("reached", "wait_s"), [(False, 0.8), (True, 5.0)])
+def test_a_refusal_that_came_late_is_not_tried_again(reached: bool, wait_s: float) -> None:
+    _bounded.forget_reached()
+    if reached:
+        with _bounded.Connecting("host.example", 1, 5.0):
+            """A connection comes about."""
+    refused = Busy(_bounded.FIRST_CONNECT_S + 0.15, ConnectError2)
+    opening: Any = _bounded._AsyncBackend  # pyright: ignore[reportPrivateUsage]  # as clients do
+    with pytest.raises(ConnectError2):
+        asyncio.run(opening(refused).connect_tcp("host.example", 1, 5.0))
+    assert refused.waits == [wait_s]
+    _bounded.forget_reached()
 
 
 def test_a_place_that_was_reached_is_waited_for_as_the_library_does() -> None:
