@@ -18,11 +18,13 @@ from extractkit import prompts
 from extractkit.api import Extractor
 from extractkit.checks import ReadyCheck
 from extractkit.errors import UsageError
+from extractkit.evaluation._cases import Case
+from extractkit.journal import Key
 from extractkit.messages import Sampling, require_number
 from extractkit.paths import JsonObject
 from extractkit.providers import shared
 
-__all__ = ["Configuration", "Way", "seed_of"]
+__all__ = ["Configuration", "Way", "key_of"]
 
 _SILENT: Final = frozenset({"model", "observers", "price", "timeout_s"})
 """Options that do not say how an answer comes about, or are told apart (`model`)."""
@@ -83,14 +85,22 @@ class Way:
 
     def extractor(self, id: str, sample: int) -> Extractor[Any]:
         """Return what asks for one of the answers to an input."""
-        return self._made(self._seed(id, sample))
+        return self._made(_seed_of(self._seed(), id, sample))
 
-    def parameters(self, sample: int = 0, *, id: str | None = None) -> JsonObject:
-        """Return all that makes the answer another one, as plain JSON.
+    def facts(self) -> JsonObject:
+        """Return what is told of it beside its answers, as plain JSON.
 
-        Args:
-            sample: Which of the answers to an input.
-            id: The input; None tells of all of them, with the seed that theirs come from.
+        Raises:
+            UsageError: If an option has no form that stays the same from one process to another.
+        """
+        return {
+            "model": self.model,
+            "samples": self.configuration.samples,
+            "parameters": self.parameters(),
+        }
+
+    def parameters(self) -> JsonObject:
+        """Return all that makes answers other ones, with the seed that theirs come from.
 
         Raises:
             UsageError: If an option has no form that stays the same from one process to another.
@@ -103,22 +113,20 @@ class Way:
         settings = _plain("model", getattr(self._provider, "settings", None))
         if settings:
             told["provider"] = settings
-        seed = self._seed(id, sample)
-        return {**told, "sample": sample, "seed": seed, "prompt": prompts.VERSION}
+        return {**told, "sample": 0, "seed": self._seed(), "prompt": prompts.VERSION}
 
     def close(self) -> None:
         """Release what was made for it."""
         self._first.close()
 
-    def _seed(self, id: str | None, sample: int) -> int | None:
-        """Return the seed of an answer, where one says anything."""
+    def _seed(self) -> int | None:
+        """Return the seed that those of answers come from, where one says anything."""
         sampling = self._options.get("sampling")
         if not isinstance(sampling, Sampling) or not sampling.temperature:
             return None
         if "seed" not in self._provider.capabilities.sampling:
             return None
-        base = sampling.seed or 0
-        return base if id is None else seed_of(base, id, sample)
+        return sampling.seed or 0
 
     def _made(self, seed: int | None) -> Extractor[Any]:
         options = dict(self._options)
@@ -133,12 +141,34 @@ class Way:
             ) from exc
 
 
-def seed_of(base: int, id: str, sample: int) -> int:
-    """Return the seed of an answer to an input.
+def key_of(case: Case, sample: int, *, target: str, facts: JsonObject) -> Key:
+    """Return which row of a journal holds an answer.
+
+    Args:
+        case: The input.
+        sample: Which of the answers to it, from 0.
+        target: Fingerprint of what is extracted.
+        facts: Of the configuration, as `Way.facts` has them.
+    """
+    told: JsonObject = facts["parameters"]
+    seed = _seed_of(told["seed"], case.id, sample)
+    return Key.of(
+        case.id,
+        case.text,
+        target=target,
+        model=facts["model"],
+        parameters={**told, "sample": sample, "seed": seed},
+    )
+
+
+def _seed_of(base: int | None, id: str, sample: int) -> int | None:
+    """Return the seed of an answer to an input; None where seeds say nothing.
 
     Answers that share a seed share their luck: were it the same for all inputs, the inputs would
     no longer be independent, and every interval over them too narrow.
     """
+    if base is None:
+        return None
     digest = hashlib.sha256(f"{base} {sample} {id}".encode("utf-8", "backslashreplace"))
     return int.from_bytes(digest.digest()[:4], "big") >> 1  # every provider takes 31 bits
 

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from extractkit.errors import ExtractkitError, MissingDependencyError, UsageError
 from extractkit.evaluation._cases import UNLABELLED, Case
-from extractkit.evaluation._configuration import Configuration, Way
+from extractkit.evaluation._configuration import Configuration, Way, key_of
 from extractkit.evaluation._dataset import Dataset
 from extractkit.evaluation._judging import Rule, Ruler
 from extractkit.evaluation._measures import measured
@@ -115,8 +115,19 @@ def evaluate(
         ways = [Way(target, configuration) for configuration in configs]
         for way in ways:
             opened.callback(way.close)
+        facts = {way.configuration.name: way.facts() for way in ways}
         tasks = [
-            _Task(way=way, case=case, sample=sample, key=_key(way, case, sample, compiled))
+            _Task(
+                way=way,
+                case=case,
+                sample=sample,
+                key=key_of(
+                    case,
+                    sample,
+                    target=compiled.fingerprint,
+                    facts=facts[way.configuration.name],
+                ),
+            )
             for way in ways
             for case in cases
             for sample in range(way.configuration.samples)
@@ -129,14 +140,7 @@ def evaluate(
             answers[task.way.configuration.name].append(answered)
         return EvaluationReport(
             answers={name: tuple(all_of) for name, all_of in answers.items()},
-            facts={
-                way.configuration.name: {
-                    "model": way.model,
-                    "samples": way.configuration.samples,
-                    "parameters": way.parameters(),
-                }
-                for way in ways
-            },
+            facts=facts,
             target=compiled.fingerprint,
             bad=tuple(map(str, cases.bad)),
         )
@@ -176,16 +180,6 @@ def _require_apart(tasks: Sequence[_Task]) -> None:
                 "leave one out, or tell them apart, such as by another name of the model, a "
                 "`settings` of the provider, or a seed"
             )
-
-
-def _key(way: Way, case: Case, sample: int, compiled: Any) -> Key:
-    return Key.of(
-        case.id,
-        case.text,
-        target=compiled.fingerprint,
-        model=way.model,
-        parameters=way.parameters(sample, id=case.id),
-    )
 
 
 class _Run:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from extractkit.errors import UsageError
 from extractkit.evaluation._cases import Case
-from extractkit.evaluation._configuration import Configuration, Way, seed_of
+from extractkit.evaluation._configuration import Configuration, Way, key_of
 from extractkit.evaluation._dataset import Dataset
 from extractkit.evaluation._judging import Rule, Ruler
 from extractkit.evaluation._measures import measured
@@ -80,11 +80,7 @@ def write_run(
     for config in configs:
         way = Way(target, config)
         try:
-            facts[config.name] = {
-                "model": way.model,
-                "samples": config.samples,
-                "parameters": way.parameters(),
-            }
+            facts[config.name] = way.facts()
         finally:
             way.close()
     with Journal(journal) as opened:
@@ -163,21 +159,9 @@ def _answers(
 ) -> Iterator[Answered]:
     for case in cases:
         for sample in range(facts["samples"]):
-            key = Key.of(
-                case.id,
-                case.text,
-                target=compiled.fingerprint,
-                model=facts["model"],
-                parameters=_parameters(facts["parameters"], case.id, sample),
-            )
+            key = key_of(case, sample, target=compiled.fingerprint, facts=facts)
             record = journal.read(key) if key in journal else None
             if is_object(record):
                 seen = Observation.from_plain(record)
                 found = measured(seen, ruler=ruler, id=case.id, label=case.label, sample=sample)
                 yield Answered(case=case, sample=sample, observation=seen, measures=found)
-
-
-def _parameters(told: JsonObject, id: str, sample: int) -> JsonObject:
-    """Return those of one answer, as `Way.parameters` has them, of those of all."""
-    base = told["seed"]
-    return {**told, "sample": sample, "seed": None if base is None else seed_of(base, id, sample)}
