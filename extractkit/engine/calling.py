@@ -166,17 +166,15 @@ class Calling(Run[Any]):
             return None
         self._told.add(last.attempt.text)
         request = self._setup.request
-        count = len(last.response.tool_calls)
         require = self._question.require
-        findings = [checks.required_only(item, require) for item in last.findings]
-        wrong = [_errors_under(f"/calls/{place}", findings) for place in range(count)]
-        told = [finding for _, each in wrong for finding in each]
-        whole = [item for item in findings if _is_error(item) and item not in told]
+        told = [checks.required_only(item, require) for item in last.findings]
+        errors = list(filter(_is_error, told))
+        places = [f"/calls/{place}" for place in range(len(last.response.tool_calls))]
         messages = prompts.calling_again(
             request,
             last.response,
-            whole,
-            [[_within(at, finding) for finding in each] for at, each in wrong],
+            [item for item in errors if _place_of(item) not in places],
+            [[_within(at, item) for item in errors if _place_of(item) == at] for at in places],
         )
         return dataclasses.replace(request, messages=messages)
 
@@ -240,14 +238,6 @@ def _is_error(finding: Finding) -> bool:
 
 def _lost(message: str) -> Finding:
     return Finding(level=Validity.SCHEMA, path="", message=message, code="no_call")
-
-
-def _errors_under(at: str, findings: Sequence[Finding]) -> tuple[str, list[Finding]]:
-    return at, [
-        finding
-        for finding in findings
-        if _is_error(finding) and (finding.path == at or finding.path.startswith(f"{at}/"))
-    ]
 
 
 def _within(at: str, finding: Finding) -> Finding:
