@@ -13,8 +13,9 @@ import dataclasses
 import hashlib
 import json
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Literal, TypeAlias, TypedDict, cast
 
 from extractkit.checks import Check
@@ -34,7 +35,6 @@ from extractkit.messages import (
 from extractkit.paths import JsonValue, Pointer
 from extractkit.results import (
     Decoding,
-    ExtractionResult,
     Finding,
     Grounding,
     Plan,
@@ -178,20 +178,16 @@ class Asked:
                 offered = f"the provider refused the tools ({error.message})"
                 spent_s = time.monotonic() - began
             else:
-                return self._of_calls(result, offered)
+                raw = cast("ModelResponse", result.raw)  # only what was put together has none
+                return gathered(offered.read(raw), result, text=raw.text)
         result = yield from self._answer(offered, spent_s)
-        calls = self._read(listed(result), None, frozenset())
+        calls = self._read(listed(result), api=None, strict=frozenset())
         return gathered(calls, result)
 
     def _calling(self, native: _Native) -> Calling:
         provider = self.provider
         return Calling(
-            Offered(
-                offer=native.offer,
-                plan=native.plan,
-                fingerprint=native.fingerprint,
-                read=lambda response: self._listing(response, native),
-            ),
+            native.offered,
             question=self.question,
             provider=provider.name,
             model=provider.model,
@@ -218,7 +214,7 @@ class Asked:
         return dataclasses.replace(result, strategy_reason=f"{why}; {reason}" if why else reason)
 
     def _read(
-        self, response: ModelResponse, api: ToolApi | None, strict: frozenset[str]
+        self, response: ModelResponse, *, api: ToolApi | None, strict: frozenset[str]
     ) -> tuple[ToolCall, ...]:
         question = self.question
         return read_calls(
@@ -231,24 +227,6 @@ class Asked:
             require=question.require,
             repair=question.decoding.repair,
         )
-
-    def _listing(self, response: ModelResponse, native: _Native) -> Read:
-        """Return the document that lists the calls of a response, and what is said of them."""
-        calls = self._read(response, native.api, native.strict)
-        document: JsonValue = {
-            "calls": [{"name": call.name, "arguments": call.document} for call in calls]
-        }
-        said = [
-            dataclasses.replace(finding, path=_place_of(finding, place, call))
-            for place, call in enumerate(calls)
-            for finding in call.findings
-        ]
-        return document, tuple(said)
-
-    def _of_calls(self, result: ExtractionResult[Any], native: _Native) -> ToolCalls:
-        response = cast("ModelResponse", result.raw)  # only what was put together has none
-        calls = self._read(response, native.api, native.strict)
-        return gathered(calls, result, text=response.text)
 
     def _offered(self, capabilities: Capabilities) -> _Native | str:
         """Return the tools as the provider's API takes them, or why they are not put so."""
@@ -302,9 +280,8 @@ class Asked:
                 "the tools are the provider's own, which does not hold arguments of "
                 f"{_named(plain)} to a schema: they are checked, and asked for again"
             )
-        return _Native(
-            api=api,
-            strict=strict,
+        read = partial(self._read, api=api, strict=strict)
+        offered = Offered(
             offer=ToolOffer(
                 definitions=tuple(defined),
                 required=self.choice != "auto",
@@ -317,18 +294,30 @@ class Asked:
                 dialect=held[0].dialect if held else PLAIN_DIALECT,
             ),
             fingerprint=hashlib.sha256(json.dumps(defined).encode()).hexdigest()[:32],
+            read=lambda response: _listing(read(response)),
         )
+        return _Native(offered=offered, read=read)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Native:
-    """Tools as an API takes them; `strict` are the names of those that it holds to a schema."""
+    """Tools as an API takes them, and what reads the calls of an answer to them."""
 
-    api: ToolApi
-    strict: frozenset[str]
-    offer: ToolOffer
-    plan: Plan
-    fingerprint: str
+    offered: Offered
+    read: Callable[[ModelResponse], tuple[ToolCall, ...]]
+
+
+def _listing(calls: Sequence[ToolCall]) -> Read:
+    """Return the document that lists the calls of an answer, and what is said of them."""
+    document: JsonValue = {
+        "calls": [{"name": call.name, "arguments": call.document} for call in calls]
+    }
+    said = [
+        dataclasses.replace(finding, path=_place_of(finding, place, call))
+        for place, call in enumerate(calls)
+        for finding in call.findings
+    ]
+    return document, tuple(said)
 
 
 def _place_of(finding: Finding, place: int, call: ToolCall) -> Pointer:
