@@ -11,9 +11,8 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from extractkit.cli import _arguments, _output, _showing, _ways
+from extractkit.cli import _arguments, _output, _showing, _targets, _ways
 from extractkit.cli._lines import say
-from extractkit.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,14 +31,7 @@ Killed or stopped, the same call goes on from the journal, and asks nothing twic
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "inputs",
-        nargs="*",
-        metavar="TARGET DATA",
-        help="a type as module:Name or file.py:Name (left out with --schema), and a file of "
-        "inputs: .jsonl, .csv or .parquet",
-    )
-    parser.add_argument("--schema", metavar="FILE", help="a JSON Schema instead of a type")
+    _targets.add_target_and_arguments(parser, "DATA", "a file of inputs: .jsonl, .csv or .parquet")
     parser.add_argument(
         "--journal",
         metavar="FILE",
@@ -65,10 +57,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    target_name, data = _target_and_data(arguments)
+    target_name, data = _targets.target_and(arguments, "eval", "DATA")
     details = _ways.data_details(arguments, target_name, data)
     _showing.require_writable(arguments, [data, arguments.schema, arguments.journal])
-    target = _ways.load_run_target(details)
+    target = _targets.load(target_name, arguments.schema)
     rules = _ways.load_rules(details)
     dataset = _ways.load_dataset(details, target)
     configs = _ways.configurations(arguments)
@@ -89,15 +81,6 @@ def _run(arguments: argparse.Namespace) -> int:
         )
     _showing.show(arguments, report)
     return _code(report, arguments.journal)
-
-
-def _target_and_data(arguments: argparse.Namespace) -> tuple[str | None, str]:
-    inputs: list[str] = arguments.inputs
-    expected = "DATA" if arguments.schema else "TARGET and DATA"
-    if len(inputs) != (1 if arguments.schema else 2):
-        got = " ".join(repr(item) for item in inputs) or "nothing"
-        raise UsageError(f"expected {expected}, got {got}; see 'extractkit eval --help'")
-    return (None, inputs[0]) if arguments.schema else (inputs[0], inputs[1])
 
 
 @contextmanager

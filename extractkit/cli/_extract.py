@@ -10,11 +10,9 @@ import argparse
 import os
 import time
 from pathlib import Path
-from typing import Any
 
 from extractkit.cli import _arguments, _goals, _output, _targets
 from extractkit.cli._lines import say
-from extractkit.errors import UsageError
 from extractkit.results import Grounding
 
 __all__ = ["COMMAND"]
@@ -32,14 +30,9 @@ _EMBEDDED = (
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "inputs",
-        nargs="*",
-        metavar="TARGET SOURCE",
-        help="a type as module:Name or file.py:Name (left out with --schema), and a text file "
-        "in UTF-8, or - for standard input",
+    _targets.add_target_and_arguments(
+        parser, "SOURCE", "a text file in UTF-8, or - for standard input"
     )
-    parser.add_argument("--schema", metavar="FILE", help="a JSON Schema instead of a type")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument(
         "--raw", action="store_true", help="with --json: keep the answer's tokens, too"
@@ -74,10 +67,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    target, source = _target_and_source(arguments)
+    name, source = _targets.target_and(arguments, "extract", "SOURCE")
+    target = _targets.load(name, arguments.schema)
     text = _arguments.read_text(source)
     if arguments.html is not None:
-        _goals.require_writable("--html", arguments.html, _read_files(arguments, source))
+        _goals.require_writable(
+            "--html", arguments.html, [source, _targets.file_of(name, arguments.schema)]
+        )
     embedded = not (arguments.model or os.environ.get("EXTRACTKIT_MODEL"))
     from extractkit.api import Extractor
     from extractkit.providers import Local
@@ -117,23 +113,6 @@ def _run(arguments: argparse.Namespace) -> int:
         title = f"{Path(source).name}: {result.provenance.model}" if source != "-" else "Extraction"
         _goals.write("--html", arguments.html, to_html(result, text, title=title))
     return 0 if result.ok else 1
-
-
-def _read_files(arguments: argparse.Namespace, source: str) -> list[str]:
-    """Return the files that this call reads, as they were typed."""
-    target = "" if arguments.schema else arguments.inputs[0]
-    return [source, arguments.schema or target.rpartition(":")[0] or target]
-
-
-def _target_and_source(arguments: argparse.Namespace) -> tuple[Any, str]:
-    inputs: list[str] = arguments.inputs
-    expected = "SOURCE" if arguments.schema else "TARGET and SOURCE"
-    if len(inputs) != (1 if arguments.schema else 2):
-        got = " ".join(repr(item) for item in inputs) or "nothing"
-        raise UsageError(f"expected {expected}, got {got}; see 'extractkit extract --help'")
-    if arguments.schema:
-        return _targets.load_schema(arguments.schema), inputs[0]
-    return _targets.load_target(inputs[0]), inputs[1]
 
 
 COMMAND = _arguments.Command(

@@ -10,7 +10,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
-from extractkit.cli import _arguments, _goals, _output, _showing, _ways
+from extractkit.cli import _arguments, _goals, _output, _showing, _targets, _ways
 from extractkit.cli._lines import say
 from extractkit.errors import UsageError
 
@@ -63,7 +63,7 @@ def _recalled(arguments: argparse.Namespace) -> tuple[EvaluationReport, Any, lis
     details["data"] = arguments.data or details["data"]
     if arguments.output:
         _require_apart(arguments, [arguments.journal, details["data"], details["schema"]])
-    target = _ways.load_run_target(details)
+    target = _targets.load(details["target"], details["schema"])
     dataset = _ways.load_dataset(details, target)
     with _output.waiting("reading the journal"):
         found = recall(target, dataset, arguments.journal, rules=_ways.load_rules(details))

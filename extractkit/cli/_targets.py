@@ -23,7 +23,16 @@ from extractkit.cli._arguments import read_text
 from extractkit.errors import UsageError
 from extractkit.paths import JsonObject
 
-__all__ = ["add_target_arguments", "load_schema", "load_target", "target_of"]
+__all__ = [
+    "add_target_and_arguments",
+    "add_target_arguments",
+    "file_of",
+    "load",
+    "load_schema",
+    "load_target",
+    "target_and",
+    "target_of",
+]
 
 
 def add_target_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +47,42 @@ def add_target_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         help="a type as module:Name or file.py:Name (left out with --schema)",
     )
+    _add_schema_argument(parser)
+
+
+def add_target_and_arguments(parser: argparse.ArgumentParser, other: str, meaning: str) -> None:
+    """Add TARGET and --schema, of which a call gives one, and something else by position.
+
+    Args:
+        parser: The parser of a command.
+        other: What else, such as "SOURCE".
+        meaning: What that is, for help.
+    """
+    parser.add_argument(
+        "inputs",
+        nargs="*",
+        metavar=f"TARGET {other}",
+        help=f"a type as module:Name or file.py:Name (left out with --schema), and {meaning}",
+    )
+    _add_schema_argument(parser)
+
+
+def _add_schema_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--schema", metavar="FILE", help="a JSON Schema instead of a type")
+
+
+def target_and(arguments: argparse.Namespace, command: str, other: str) -> tuple[str | None, str]:
+    """Return what `add_target_and_arguments` let a caller name: a type, if any, and the other.
+
+    Raises:
+        UsageError: If there is less or more.
+    """
+    inputs: list[str] = arguments.inputs
+    expected = other if arguments.schema else f"TARGET and {other}"
+    if len(inputs) != (1 if arguments.schema else 2):
+        got = " ".join(repr(item) for item in inputs) or "nothing"
+        raise UsageError(f"expected {expected}, got {got}; see 'extractkit {command} --help'")
+    return (None, inputs[0]) if arguments.schema else (inputs[0], inputs[1])
 
 
 def target_of(arguments: argparse.Namespace) -> Any:
@@ -51,9 +95,21 @@ def target_of(arguments: argparse.Namespace) -> Any:
         raise UsageError(
             "expected a TARGET as module:Name or file.py:Name, or --schema FILE, and not both"
         )
-    if arguments.schema is not None:
-        return load_schema(arguments.schema)
-    return load_target(arguments.target)
+    return load(arguments.target, arguments.schema)
+
+
+def load(name: str | None, schema: str | None) -> Any:
+    """Return the target of a call that names one of the two.
+
+    Raises:
+        UsageError: If it cannot be loaded.
+    """
+    return load_schema(schema) if schema else load_target(name or "")
+
+
+def file_of(name: str | None, schema: str | None) -> str:
+    """Return the file that `load` reads, as it was typed; of a type in a module, no file's name."""
+    return schema or (name or "").rpartition(":")[0] or name or ""
 
 
 def load_target(name: str) -> Any:

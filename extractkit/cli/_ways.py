@@ -27,7 +27,6 @@ __all__ = [
     "data_details",
     "load_dataset",
     "load_rules",
-    "load_run_target",
 ]
 
 _KEYS: Final = (
@@ -81,7 +80,7 @@ def add_data_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def data_details(arguments: argparse.Namespace, target: str | None, data: str) -> JsonObject:
-    """Return, as plain JSON, what `load_dataset`, `load_rules` and `load_run_target` need.
+    """Return, as plain JSON, what `load_dataset` and `load_rules` need, and the target.
 
     Raises:
         UsageError: If labels are given in two ways.
@@ -101,17 +100,6 @@ def data_details(arguments: argparse.Namespace, target: str | None, data: str) -
         "skip_bad": arguments.skip_bad,
         "limit": arguments.limit,
     }
-
-
-def load_run_target(details: Mapping[str, Any]) -> Any:
-    """Return the target of a run.
-
-    Raises:
-        UsageError: If it cannot be loaded.
-    """
-    if details["schema"] is not None:
-        return _targets.load_schema(details["schema"])
-    return _targets.load_target(details["target"])
 
 
 def load_rules(details: Mapping[str, Any]) -> Mapping[str, Any] | None:
