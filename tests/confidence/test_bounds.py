@@ -106,6 +106,12 @@ def worlds(draw: st.DrawFn, *, is_masked: bool) -> tuple[ToyModel, list[TokenLog
     stray = draw(st.sampled_from([0.0, 0.9])) if is_masked else 0.0
     model = ToyModel(list(values), draw(st.integers(0, 10**9)), stray)
     shown = draw(st.sampled_from([99, 3, 1, 0]))
+    tokens, text = _written(model, shown, is_masked=is_masked)
+    return model, tokens, model.texts.index(text)
+
+
+def _written(model: ToyModel, shown: int, *, is_masked: bool) -> tuple[list[TokenLogprob], bytes]:
+    """What a model writes, with so many of the most probable tokens beside each of its own."""
     rng = random.Random(model.seed)
     path: tuple[bytes, ...] = ()
     tokens: list[TokenLogprob] = []
@@ -115,7 +121,7 @@ def worlds(draw: st.DrawFn, *, is_masked: bool) -> tuple[ToyModel, list[TokenLog
         top = sorted(masses, key=lambda each: -masses[each])[:shown]
         tokens.append(_recorded(piece, masses, top, is_masked=is_masked))
         path += (piece,)
-    return model, tokens, model.texts.index(b"".join(path))
+    return tokens, b"".join(path)
 
 
 def _recorded(
@@ -271,17 +277,7 @@ def spaced_worlds(draw: st.DrawFn) -> tuple[SpacedModel, list[TokenLogprob], byt
     values = draw(st.permutations(draw(st.sampled_from(SETS))))
     model = SpacedModel(list(values), draw(st.integers(0, 10**9)))
     shown = draw(st.sampled_from([99, 3, 2, 1, 0]))
-    is_masked = draw(st.booleans())
-    rng = random.Random(model.seed)
-    path: tuple[bytes, ...] = ()
-    tokens: list[TokenLogprob] = []
-    while b"".join(path) not in model.texts:
-        masses = model.following(path)
-        piece = rng.choices([*masses], [*masses.values()])[0]
-        top = sorted(masses, key=lambda each: -masses[each])[:shown]
-        tokens.append(_recorded(piece, masses, top, is_masked=is_masked))
-        path += (piece,)
-    return model, tokens, b"".join(path)
+    return model, *_written(model, shown, is_masked=draw(st.booleans()))
 
 
 @settings(max_examples=300)
