@@ -167,7 +167,7 @@ class _Choice:
             apart = self._apart[first]
             taken = apart[at] if at < len(apart) else None
         if taken is None:
-            taken = siblings.nearest(each) if siblings.starts else each.preferred
+            taken = siblings.pick(each)
         self.put(index, siblings, each, taken)
 
     def _spread(
@@ -182,11 +182,7 @@ class _Choice:
         free = [at for at, span in enumerate(spans) if is_in_list or span not in self.used]
         found: list[int] = []
         while free and len(found) < wanted:
-            if siblings.starts:
-                left = Places([starts[at] for at in free], [ends[at] for at in free], "exact")
-                taken = free[siblings.nearest(left)]
-            else:
-                taken = each.preferred if each.preferred in free else free[0]
+            taken = siblings.pick(each, free)
             if found and is_in_list and not self._on_one_line(starts[found[0]], starts[taken]):
                 break
             free.remove(taken)

@@ -122,12 +122,7 @@ class EarlyEvidence:
             value.passed += 1
         left = range(value.passed, count)
         free = [*islice((at for at in left if (starts[at], ends[at]) not in taken), _LOOKED_AT)]
-        if not siblings.starts:
-            return places.preferred if places.preferred in free or not free else free[0]
-        if not free:
-            return siblings.nearest(places)
-        near = Places([starts[at] for at in free], [ends[at] for at in free], "exact")
-        return free[siblings.nearest(near)]
+        return siblings.pick(places, free)
 
 
 def _name(pointer: Pointer) -> str:

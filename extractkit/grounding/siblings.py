@@ -52,6 +52,21 @@ class Siblings:
             self._end_sum -= self.ends.pop(0)
             self.low, self.high = min(self.starts), max(self.ends)
 
+    def pick(self, places: Places, free: Sequence[int] = ()) -> int:
+        """Return which place is taken beside these: the nearest, or where none is, the preferred.
+
+        Args:
+            places: Of one value.
+            free: Which of them can be taken, the first rather than one behind it; empty: all.
+        """
+        if not self.starts:
+            return free[0] if free and places.preferred not in free else places.preferred
+        if not free:
+            return self.nearest(places)
+        starts, ends = places.starts, places.ends
+        left = Places([starts[at] for at in free], [ends[at] for at in free], "exact")
+        return free[self.nearest(left)]
+
     def nearest(self, places: Places) -> int:
         """Return which place has the least distance to all of these, the first among equals."""
         own, own_ends, low = places.starts, places.ends, self.low
