@@ -47,7 +47,7 @@ class Dataset(Sequence[Case]):
         self._cases = tuple(cases)
         self.fields = None if fields is None else tuple(fields)
         self.bad = tuple(bad)
-        _refuse(_faults(self._cases), len(self._cases), "cases")
+        _refuse(_sorted(self._cases)[1], len(self._cases), "cases")
         if not self._cases:
             raise UsageError("a data set without a case; expected at least one")
 
@@ -137,18 +137,7 @@ class Dataset(Sequence[Case]):
 
     @classmethod
     def _read(cls, table: Table, mapping: Mapped, *, skip_bad: bool) -> Dataset:
-        cases: list[Case] = []
-        bad: list[BadRow] = []
-        taken: dict[str, str] = {}
-        for place, row in table:
-            case = mapping.case(place, row)
-            if isinstance(case, Case) and case.id in taken:
-                case = BadRow(place=place, reason=f"the id {case.id!r} is that of {taken[case.id]}")
-            if isinstance(case, BadRow):
-                bad.append(case)
-            else:
-                taken[case.id] = place
-                cases.append(case)
+        cases, bad = _sorted(mapping.case(place, row) for place, row in table)
         if not skip_bad:
             _refuse(bad, len(cases) + len(bad), "rows")
         return cls(cases, fields=mapping.fields, bad=bad)
@@ -201,22 +190,27 @@ class Dataset(Sequence[Case]):
         return Dataset(cases, fields=self.fields, bad=(*self.bad, *bad))
 
 
-def _faults(cases: Sequence[Case]) -> list[BadRow]:
+def _sorted(given: Iterable[Case | BadRow]) -> tuple[list[Case], list[BadRow]]:
+    """Return the cases that can be used, and what cannot: an id is there once."""
     taken: dict[str, str] = {}
+    cases: list[Case] = []
     bad: list[BadRow] = []
-    for number, case in enumerate(cases, start=1):
+    for number, case in enumerate(given, start=1):
+        if isinstance(case, BadRow):
+            bad.append(case)
+            continue
         place = case.place or f"case {number}"
-        given: tuple[Any, ...] = (case.id, case.text)
-        wrong = [part for part in given if not isinstance(part, str)]
+        told: tuple[Any, ...] = (case.id, case.text)
+        wrong = [part for part in told if not isinstance(part, str)]
         if wrong:
             bad.append(BadRow(place=place, reason=f"found {wrong[0]!r:.60}, expected a text"))
         elif case.id in taken:
-            bad.append(
-                BadRow(place=place, reason=f"the id {case.id!r} is that of {taken[case.id]}")
-            )
-        if not wrong:
-            taken.setdefault(case.id, place)
-    return bad
+            reason = f"the id {case.id!r} is that of {taken[case.id]}"
+            bad.append(BadRow(place=place, reason=reason))
+        else:
+            taken[case.id] = place
+            cases.append(case)
+    return cases, bad
 
 
 def _refuse(bad: Sequence[BadRow], count: int, what: str) -> None:
