@@ -94,14 +94,21 @@ def read_run(journal: str | os.PathLike[str]) -> Run:
         UsageError: If there is no such file, it is no journal, or no run is described in it.
     """
     with JournalReader(journal) as opened:
-        if _KEY not in opened:
-            raise UsageError(
-                f"{os.fspath(journal)} does not say what was asked: expected a journal of "
-                "'extractkit eval', or of evaluate() and write_run()"
-            )
-        record: Any = opened.read(_KEY)
-        damage = tuple(map(str, opened.damage))
-    return Run(facts=record["configurations"], details=record["details"], damage=damage)
+        return _described(opened)
+
+
+def _described(journal: JournalReader) -> Run:
+    if _KEY not in journal:
+        raise UsageError(
+            f"{journal.path} does not say what was asked: expected a journal of "
+            "'extractkit eval', or of evaluate() and write_run()"
+        )
+    record: Any = journal.read(_KEY)
+    return Run(
+        facts=record["configurations"],
+        details=record["details"],
+        damage=tuple(map(str, journal.damage)),
+    )
 
 
 def recall(
@@ -126,13 +133,13 @@ def recall(
         UsageError: If the journal cannot be read or describes no run, a label does not fit, or a
             rule names no place.
     """
-    run = read_run(journal)
-    compiled = compile_schema(target, "json-schema")
-    ruler = Ruler(compiled, rules, dataset.fields)
-    cases = dataset.checked(compiled)
-    answers: dict[str, tuple[Answered, ...]] = {}
-    wanted = 0
     with JournalReader(journal) as opened:
+        run = _described(opened)
+        compiled = compile_schema(target, "json-schema")
+        ruler = Ruler(compiled, rules, dataset.fields)
+        cases = dataset.checked(compiled)
+        answers: dict[str, tuple[Answered, ...]] = {}
+        wanted = 0
         for name, facts in run.facts.items():
             wanted += facts["samples"] * len(cases)
             found = tuple(_answers(opened, cases, facts, compiled, ruler))
