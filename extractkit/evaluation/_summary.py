@@ -79,6 +79,7 @@ _SHARES: Final[Mapping[str, tuple[Sequence[_Cell], Sequence[_Cell]]]] = {
     ),
 }
 """Name -> which places, of which."""
+_QUANTILES: Final = {"median": 0.5, "p95": 0.95}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,14 +137,12 @@ def summarise(records: Sequence[Measures], *, level: float = 0.95, seed: int = 0
     rate = partial(rate_interval, samples=samples, level=level, seed=seed)
     mean = partial(mean_interval, level=level, seed=seed)
     ratio = partial(ratio_interval, samples=samples, level=level, seed=seed)
-    names: dict[str, None] = {each.id: None for each in records}
-    counts = per_input(records, lambda _: 1.0)
     return Summary(
-        inputs=len(counts),
+        inputs=len({each.id for each in records}),
         samples=samples,
         rates=_figures(records, _ALWAYS, rate),
         fields={
-            name: _of_field(records, name, list(names), partial(rate, samples=most), ratio)
+            name: _of_field(records, name, partial(rate, samples=most), ratio)
             for name, most in _answers(records, samples).items()
         },
         lists={
@@ -187,7 +186,6 @@ def _answers(records: Sequence[Measures], samples: int) -> dict[str, int]:
 def _of_field(
     records: Sequence[Measures],
     name: str,
-    inputs: Sequence[str],
     rate: Callable[[Iterable[float]], Interval],
     ratio: Callable[..., Interval],
 ) -> dict[str, Interval]:
@@ -197,25 +195,19 @@ def _of_field(
         held = each.labels.get(name, {})
         return sum(held.get(state, {}).get(outcome, 0) for state, outcome in cells)
 
-    def share(some: Sequence[_Cell], of: Sequence[_Cell]) -> Interval | None:
-        above = per_input(records, lambda each: count(each, some))
-        below = per_input(records, lambda each: count(each, of))
-        if not any(below.values()):
-            return None
-        return ratio(
-            [above[each] for each in inputs], [below[each] for each in inputs], is_rate=True
-        )
+    def share(some: Sequence[_Cell], of: Sequence[_Cell]) -> Interval:
+        return _share(records, lambda each: count(each, some), lambda each: count(each, of), ratio)
 
-    def given(state: str) -> Reader:
+    def given(state: State) -> Reader:
         def read(each: Measures) -> float | None:
-            told: Mapping[str, int] = dict(each.given.get(name, {}).items())
+            told = each.given.get(name)
             return told[state] / sum(told.values()) if told else None
 
         return read
 
     found = _figures(records, {"right": _right(name)}, rate)
     shares = {key: share(*cells) for key, cells in _SHARES.items()}
-    found |= {key: value for key, value in shares.items() if value is not None}
+    found |= {key: value for key, value in shares.items() if value.count}
     readers = {
         "null, of values given": given("null"),
         "unknown, of values given": given("unknown"),
@@ -226,11 +218,17 @@ def _of_field(
 def _list_ratio(
     records: Sequence[Measures], name: str, of: str, ratio: Callable[..., Interval]
 ) -> Interval:
-    def read(each: Measures, key: str) -> float:
-        return each.lists.get(name, {}).get(key, 0)
+    def read(key: str) -> Reader:
+        return lambda each: each.lists.get(name, {}).get(key, 0)
 
-    above = per_input(records, lambda each: read(each, "matched"))
-    below = per_input(records, lambda each: read(each, of))
+    return _share(records, read("matched"), read(of), ratio)
+
+
+def _share(
+    records: Sequence[Measures], some: Reader, of: Reader, ratio: Callable[..., Interval]
+) -> Interval:
+    """Return what share one count is of another; both are told of every input."""
+    above, below = per_input(records, some), per_input(records, of)
     return ratio(above.values(), below.values(), is_rate=True)
 
 
@@ -260,7 +258,7 @@ def _latency(records: Sequence[Measures], level: float) -> dict[str, Interval]:
     found: dict[str, Interval] = {}
     for name, read in _SECONDS.items():
         values = per_input(records, read)
-        for what, share in (("median", 0.5), ("p95", 0.95)):
+        for what, share in _QUANTILES.items():
             if values:
                 found[f"{name}, {what}"] = quantile_interval(values.values(), share, level=level)
     return found
@@ -327,10 +325,10 @@ def differences(
         "amounts": {name: paired(read, mean) for name, read in _AMOUNTS.items()},
         "latency": {
             f"{name}, {what}": paired(
-                read, partial(_quantiles, share=share, level=level, seed=seed)
+                read, partial(quantile_difference, share=share, level=level, seed=seed)
             )
             for name, read in _SECONDS.items()
-            for what, share in (("median", 0.5), ("p95", 0.95))
+            for what, share in _QUANTILES.items()
         },
     }
     return Difference(
@@ -344,13 +342,7 @@ def differences(
 
 def _right(name: str) -> Reader:
     def read(each: Measures) -> float | None:
-        told: Mapping[str, int] = dict(each.fields.get(name, {}).items())
+        told = each.fields.get(name)
         return (told.get("right", 0) + told.get("empty", 0)) / sum(told.values()) if told else None
 
     return read
-
-
-def _quantiles(
-    first: list[float], second: list[float], *, share: float, level: float, seed: int
-) -> Interval:
-    return quantile_difference(first, second, share, level=level, seed=seed)
