@@ -257,8 +257,7 @@ class Ruler:
             wanted = expected.get(name, self._places.default(spot.node, name))
             given = found.get(name, self._places.default(spot.node, name))
             yield from self._pair(self._places.of_key(spot, name), wanted, given, lists)
-        for place in self._places.left_out(spot, *names):
-            both = self._places.default(spot.node, split(place.pointer)[-1])
+        for place, both in self._places.left_out(spot, *names):
             yield from self._pair(place, both, both, lists)
 
     def _lists(

@@ -103,15 +103,16 @@ class Places:
                     return prop.node.notes["default"]
         return LEFT_OUT
 
-    def left_out(self, spot: Spot, *written: str) -> Iterator[Spot]:
-        """Yield where the keys stand that a type declares and nobody wrote.
+    def left_out(self, spot: Spot, *written: str) -> Iterator[tuple[Spot, JsonValue]]:
+        """Yield where the keys stand that a type declares and nobody wrote, and what they mean.
 
         Below a default they are none of these: a type may be its own default without end.
         """
         if isinstance(spot.node, ObjectNode) and not spot.is_left_out:
             for prop in spot.node.properties:
                 if prop.name not in written:
-                    yield replace(self.of_key(spot, prop.name), is_left_out=True)
+                    place = replace(self.of_key(spot, prop.name), is_left_out=True)
+                    yield place, self.default(spot.node, prop.name)
 
     def children(self, spot: Spot, value: JsonValue) -> Iterator[tuple[Spot, JsonValue]]:
         """Yield what stands right below a place, with what left-out keys mean."""
@@ -119,8 +120,7 @@ class Places:
             for key, part in value.items():
                 if not self.drops(spot.node, key):
                     yield self.of_key(spot, key), part
-            for child in self.left_out(spot, *value):
-                yield child, self.default(spot.node, split(child.pointer)[-1])
+            yield from self.left_out(spot, *value)
         elif is_array(value):
             for at, part in enumerate(value):
                 yield of_place(spot, at), part
