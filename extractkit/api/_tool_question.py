@@ -58,6 +58,7 @@ from extractkit.tools import (
     name_on_wire,
     no_other_arguments,
     read_calls,
+    require_names,
     require_tools,
     strict_names,
 )
@@ -103,7 +104,9 @@ def asked_of(
         TypeError: If there is no such keyword.
     """
     require_tools(tools)
-    _require_names(tools)
+    if not tools:
+        raise UsageError("tools is empty: there is nothing to call")
+    require_names(tools, None)
     _require_choice(choice, tools)
     require_number("call_tools", "parallel", parallel, low=1, high=128, whole=True)
     given = _given(options)
@@ -133,18 +136,6 @@ def _given(options: ToolOptions) -> dict[str, Any]:
     return {
         name: value for name, value in options.items() if value is not None or name == "timeout_s"
     }
-
-
-def _require_names(tools: Tools) -> None:
-    if not tools:
-        raise UsageError("tools is empty: there is nothing to call")
-    seen: set[str] = set()
-    for tool in tools:
-        if tool.name in seen:
-            raise UsageError(
-                f"two tools are called {tool.name!r}; give one another name: tool(..., name=...)"
-            )
-        seen.add(tool.name)
 
 
 def _require_choice(choice: object, tools: Tools) -> None:

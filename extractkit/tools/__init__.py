@@ -19,6 +19,7 @@ from extractkit.tools._definitions import (
     compiled_tools,
     definitions,
     name_on_wire,
+    require_names,
     require_tools,
     strict_names,
 )
@@ -44,6 +45,7 @@ __all__ = [
     "name_on_wire",
     "no_other_arguments",
     "read_calls",
+    "require_names",
     "require_tools",
     "strict_names",
     "tool",

@@ -32,6 +32,7 @@ __all__ = [
     "compiled_tools",
     "definitions",
     "name_on_wire",
+    "require_names",
     "require_tools",
     "strict_names",
 ]
@@ -97,7 +98,7 @@ def compiled_tools(
         _require_api(api)
     require_tools(tools)
     _require_strict(strict, tools)
-    _require_names(tools, api)
+    require_names(tools, api)
     form = _PLAIN if api is None else _DIALECTS[api]
     dialects = [form if _is_strict(tool, strict) else _PLAIN for tool in tools]
     return _compiled(tuple(tools), tuple(dialects))
@@ -176,14 +177,19 @@ def _require_strict(strict: object, tools: Sequence[Tool[..., Any]]) -> None:
         raise UsageError(f"strict names {', '.join(sorted(map(repr, unknown)))[:80]}, no such tool")
 
 
-def _require_names(tools: Sequence[Tool[..., Any]], api: ToolApi | None) -> None:
+def require_names(tools: Sequence[Tool[..., Any]], api: ToolApi | None) -> None:
+    """Return if no two tools have one name as the API takes it, or of their own without one.
+
+    Raises:
+        UsageError: If two have one.
+    """
     seen: dict[str, str] = {}
     for tool in tools:
         name = name_on_wire(tool.name, api)
         if name in seen:
+            mapped = "" if api is None else f" in a request ({seen[name]!r} and {tool.name!r})"
             raise UsageError(
-                f"two tools are called {name!r} in a request ({seen[name]!r} and {tool.name!r}); "
-                "give one another name: tool(..., name=...)"
+                f"two tools are called {name!r}{mapped}; give one another name: tool(..., name=...)"
             )
         seen[name] = tool.name
 
