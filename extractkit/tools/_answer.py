@@ -18,7 +18,6 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, create_model
 from extractkit.checks import Check, CheckContext
 from extractkit.paths import JsonObject, JsonValue, Pointer, is_array, is_object
 from extractkit.results import Finding, Validity
-from extractkit.schema import compile_schema
 from extractkit.tools._read import NO_SUCH_ARGUMENT, dropped_by
 
 if TYPE_CHECKING:
@@ -92,9 +91,7 @@ def no_other_arguments(tools: Sequence[Tool[..., Any]]) -> tuple[Check, ...]:
 
     The check is over an answer of `answer_of`.
     """
-    open_ones = {
-        tool.name: compile_schema(tool.target) for tool in tools if not is_object(tool.target)
-    }
+    open_ones = {tool.name: tool.compiled for tool in tools if not is_object(tool.target)}
 
     def no_other_arguments(context: CheckContext) -> Iterable[Finding]:
         document: Any = context.document
