@@ -15,13 +15,14 @@ from extractkit.errors import UsageError
 __all__ = ["require_writable", "write"]
 
 
-def require_writable(option: str, goal: str, read: Sequence[str]) -> None:
+def require_writable(option: str, goal: str, read: Sequence[str | None]) -> None:
     """Return if a file can be written there; before the model is asked, not after.
 
     Args:
         option: What was typed before it, for messages.
         goal: The file.
-        read: The files that this call reads, as they were typed, "-" being standard input.
+        read: The files that this call reads, as they were typed, "-" being standard input; None
+            where one was not named.
 
     Raises:
         UsageError: If not, or if that would overwrite what this call reads.
@@ -33,7 +34,7 @@ def require_writable(option: str, goal: str, read: Sequence[str]) -> None:
         raise UsageError(f"{option} {path}: that is a folder; name a file")
     if not path.parent.is_dir():
         raise UsageError(f"{option} {path}: there is no folder {path.parent}; make it first")
-    for known in read if path.exists() else ():
+    for known in filter(None, read) if path.exists() else ():
         if _is_same(path, known):
             raise UsageError(f"{option} {path}: that would overwrite {known}; name another file")
     if not os.access(path if path.exists() else path.parent, os.W_OK):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from extractkit.cli import _arguments, _goals, _output, _showing, _targets, _ways
@@ -42,8 +43,16 @@ def _add_report_arguments(parser: argparse.ArgumentParser) -> None:
     _showing.add_arguments(parser)
 
 
-def _recalled(arguments: argparse.Namespace) -> tuple[EvaluationReport, Any, list[str]]:
+def _recalled(
+    arguments: argparse.Namespace,
+    require_writable: Callable[[argparse.Namespace, Sequence[str | None]], None],
+) -> tuple[EvaluationReport, Any, list[str]]:
     """Return the report of a journal, its target, and what a reader must know besides.
+
+    Args:
+        arguments: Of the call.
+        require_writable: Returns if the call's output can be written beside the files that are
+            read.
 
     Raises:
         UsageError: If the journal, the target or the data cannot be read, or nothing was answered.
@@ -61,8 +70,7 @@ def _recalled(arguments: argparse.Namespace) -> tuple[EvaluationReport, Any, lis
     if arguments.target is not None:
         details.update(target=arguments.target, schema=None)
     details["data"] = arguments.data or details["data"]
-    if arguments.output:
-        _require_apart(arguments, [arguments.journal, details["data"], details["schema"]])
+    require_writable(arguments, [arguments.journal, details["data"], details["schema"]])
     target = _targets.load(details["target"], details["schema"])
     dataset = _ways.load_dataset(details, target)
     with _output.waiting("reading the journal"):
@@ -82,15 +90,8 @@ def _recalled(arguments: argparse.Namespace) -> tuple[EvaluationReport, Any, lis
     return found.report, target, notes
 
 
-def _require_apart(arguments: argparse.Namespace, read: list[str | None]) -> None:
-    if isinstance(arguments.output, list):
-        _showing.require_writable(arguments, read)
-    else:
-        _goals.require_writable("-o", arguments.output, [name for name in read if name])
-
-
 def _run_report(arguments: argparse.Namespace) -> int:
-    report, _, notes = _recalled(arguments)
+    report, _, notes = _recalled(arguments, _showing.require_writable)
     _showing.require_baseline(arguments, list(report.answers))
     _showing.show(arguments, report, notes)
     return 0
@@ -124,8 +125,12 @@ def _add_export_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print what was written as JSON")
 
 
+def _require_writable(arguments: argparse.Namespace, read: Sequence[str | None]) -> None:
+    _goals.require_writable("-o", arguments.output, read)
+
+
 def _run_export(arguments: argparse.Namespace) -> int:
-    report, target, notes = _recalled(arguments)
+    report, target, notes = _recalled(arguments, _require_writable)
     from extractkit import prompts
     from extractkit.report import training_pairs
 

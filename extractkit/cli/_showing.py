@@ -70,7 +70,7 @@ def require_writable(arguments: argparse.Namespace, read: Sequence[str | None]) 
     for goal in arguments.output:
         if Path(goal).suffix.lower() not in _SUFFIXES:
             raise UsageError(f"-o {goal}: expected a name that ends in {', '.join(_SUFFIXES)}")
-        _goals.require_writable("-o", goal, [name for name in read if name])
+        _goals.require_writable("-o", goal, read)
 
 
 def require_baseline(arguments: argparse.Namespace, names: Sequence[str]) -> None:

@@ -426,3 +426,13 @@ def test_a_journal_without_a_run_or_answers_says_what_to_do(
     assert ran.code == 2
     assert "has no answer to these inputs" in ran.err
     assert run("report", "none.jsonl").code == 2
+
+
+def test_a_report_looks_at_its_numbers_before_the_work_too(
+    run: Run, answering: Answering, data: Path
+) -> None:
+    answering(_right)
+    run(*_EVAL, "--journal", "run.jsonl")
+    ran = run("report", "run.jsonl", "--level", "95")
+    assert ran.code == 2
+    assert "--level 95.0: expected a number between 0 and 1" in ran.err
