@@ -12,11 +12,11 @@ position or map key ("/lines/*/price"). Inside a definition it counts from that 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field, fields
-from operator import attrgetter
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from extractkit.fields import Mark
+from extractkit.messages import changed as replace
 from extractkit.paths import JsonObject, JsonValue, Pointer
 from extractkit.schema.ways import Way
 
@@ -52,12 +52,9 @@ __all__ = [
 ]
 
 N = TypeVar("N", bound="Node")
-T = TypeVar("T")
 _Number: TypeAlias = int | float
 _Change: TypeAlias = "Callable[[Node], Node]"
 _Kinds: TypeAlias = "Collection[type[Node]]"
-_Slots: TypeAlias = "tuple[Callable[[Any], Any], tuple[Callable[[Any, Any], None], ...]]"
-"""What reads all slots of a node at once, and what writes each of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -275,34 +272,6 @@ KINDS: Final[frozenset[type[Node]]] = frozenset(
 
 NO_TREE: Final = SchemaTree(root=AnyNode())
 """For questions about a node that refers to nothing."""
-
-
-def replace(old: T, **changes: Any) -> T:
-    """Return a copy of a node, property or tree with some attributes changed.
-
-    The same as `dataclasses.replace`, which runs `__init__` anew and takes three times as long;
-    most of what a compilation does is this.
-
-    Raises:
-        AttributeError: If it has no such attribute.
-    """
-    kind = type(old)
-    read, setters = _SLOTS.get(kind) or _slots(kind)
-    new = object.__new__(kind)
-    for put, value in zip(setters, read(old), strict=True):
-        put(new, value)
-    for name, value in changes.items():
-        object.__setattr__(new, name, value)
-    return new
-
-
-_SLOTS: Final[dict[type[Any], _Slots]] = {}
-
-
-def _slots(kind: type[Any]) -> _Slots:
-    names = [item.name for item in fields(kind)]
-    setters = tuple(getattr(kind, name).__set__ for name in names)
-    return _SLOTS.setdefault(kind, (attrgetter(*names), setters))
 
 
 def children(node: Node) -> tuple[Node, ...]:
