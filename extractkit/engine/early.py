@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any
 
 from extractkit import confidence
-from extractkit.confidence import NotYet
 from extractkit.engine.setup import Setup
 from extractkit.grounding import EarlyEvidence
 from extractkit.messages import Delta, ModelResponse, TokenLogprob
@@ -19,8 +18,6 @@ from extractkit.paths import JsonValue, Pointer
 from extractkit.results import Confidence, Span
 
 __all__ = ["Early"]
-
-_NONE: Final = NotYet("no log-probabilities were asked for")
 
 
 class Early:
@@ -64,13 +61,11 @@ class Early:
 
     def confidence(self, pointer: Pointer) -> Confidence | None:
         """Return how sure the model was of a leaf that is final; None while that is not sure."""
-        told = self._leaf(pointer)
+        if self._sure is None:
+            return None
+        with self._lock:
+            told = self._sure.leaf(pointer)
         return told if isinstance(told, Confidence) else None
-
-    def why_unsure(self, pointer: Pointer) -> str:
-        """Return why nothing is said yet of the confidence of a final leaf; empty where it is."""
-        told = self._leaf(pointer)
-        return told.reason if isinstance(told, NotYet) else ""
 
     def evidence(
         self, pointer: Pointer, document: JsonValue, is_final: Callable[[Pointer], bool]
@@ -95,9 +90,3 @@ class Early:
         if self._sure is not None:
             with self._lock:
                 self._sure.take(text, tokens)
-
-    def _leaf(self, pointer: Pointer) -> Confidence | NotYet:
-        if self._sure is None:
-            return _NONE
-        with self._lock:
-            return self._sure.leaf(pointer)

@@ -112,16 +112,15 @@ def _early(**options: Any) -> Early:
     return Early(prepare(question, ABLE))
 
 
-def test_it_says_why_nothing_is_said_yet() -> None:
+def test_nothing_is_said_before_the_tokens_of_a_value_have_come() -> None:
     early = _early()
     early.hear(Delta(text='{"kind": "order",'))
     assert early.confidence("/kind") is None
-    assert early.why_unsure("/kind") == "the log-probabilities of its tokens have not come"
     early.hear(Delta(tokens=(*TOKENS[:2], likely('",'))))
     assert early.confidence("/kind") is not None
-    assert early.why_unsure("/kind") == ""
     off = _early(decoding=Decoding(confidence=False))
-    assert off.why_unsure("/kind") == "no log-probabilities were asked for"
+    off.hear(Delta(text='{"kind": "order",', tokens=(*TOKENS[:2], likely('",'))))
+    assert off.confidence("/kind") is None
 
 
 def test_what_was_not_heard_is_taken_from_the_whole_answer() -> None:
