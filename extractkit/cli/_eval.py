@@ -59,7 +59,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     target_name, data = _targets.target_and(arguments, "eval", "DATA")
     details = _ways.data_details(arguments, target_name, data)
-    _showing.require_writable(arguments, [data, arguments.schema, arguments.journal])
+    _showing.require_writable(arguments, [arguments.journal, *_ways.read_files(details)])
     target = _targets.load(target_name, arguments.schema)
     rules = _ways.load_rules(details)
     dataset = _ways.load_dataset(details, target)

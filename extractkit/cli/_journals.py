@@ -70,7 +70,7 @@ def _recalled(
     if arguments.target is not None:
         details.update(target=arguments.target, schema=None)
     details["data"] = arguments.data or details["data"]
-    require_writable(arguments, [arguments.journal, details["data"], details["schema"]])
+    require_writable(arguments, [arguments.journal, *_ways.read_files(details)])
     target = _targets.load(details["target"], details["schema"])
     dataset = _ways.load_dataset(details, target)
     with _output.waiting("reading the journal"):

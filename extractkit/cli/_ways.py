@@ -27,6 +27,7 @@ __all__ = [
     "data_details",
     "load_dataset",
     "load_rules",
+    "read_files",
 ]
 
 _KEYS: Final = (
@@ -100,6 +101,12 @@ def data_details(arguments: argparse.Namespace, target: str | None, data: str) -
         "skip_bad": arguments.skip_bad,
         "limit": arguments.limit,
     }
+
+
+def read_files(details: Mapping[str, Any]) -> list[str | None]:
+    """Return the files that a run reads, as far as they were named."""
+    target = _targets.file_of(details["target"], details["schema"])
+    return [details["data"], target, _targets.file_of(details["rules"], None)]
 
 
 def load_rules(details: Mapping[str, Any]) -> Mapping[str, Any] | None:

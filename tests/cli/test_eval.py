@@ -408,6 +408,28 @@ def test_data_is_not_overwritten_by_its_report(run: Run, answering: Answering, d
     assert (data / "run.jsonl").read_bytes() == before
 
 
+def test_a_target_or_rules_are_not_overwritten_either(
+    run: Run, answering: Answering, data: Path
+) -> None:
+    answering(_right)
+    kind = {"type": ["string", "null"]}
+    schema = {"type": "object", "properties": {"name": {"type": "string"}, "kind": kind}}
+    (data / "city.json").write_text(json.dumps(schema))
+    asked = ("eval", "city.json", "data.jsonl", "--rules", "comparing.py:RULES")
+    assert "that would overwrite city.json" in run(*asked, "-o", "city.json").err
+    assert run(*asked, "--journal", "run.jsonl").code == 0
+    for call, goal in (
+        ("report", "city.json"),
+        ("export", "city.json"),
+        ("export", "comparing.py"),
+    ):
+        before = (data / goal).read_bytes()
+        ran = run(call, "run.jsonl", "-o", goal)
+        assert ran.code == 2
+        assert f"that would overwrite {goal}" in ran.err
+        assert (data / goal).read_bytes() == before
+
+
 def test_a_journal_without_a_run_or_answers_says_what_to_do(
     run: Run, answering: Answering, data: Path
 ) -> None:
