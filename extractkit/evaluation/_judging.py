@@ -6,6 +6,7 @@ values, `_pairing` pairs elements of lists, `_measures` counts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal, TypeAlias
@@ -23,7 +24,7 @@ from extractkit.evaluation._comparators import (
     shown,
 )
 from extractkit.evaluation._judged import Comparison, Given, Judged, ListMatch, Outcome, State
-from extractkit.evaluation._pairing import MOST_PAIRS, Pairs, assigned, by_key
+from extractkit.evaluation._pairing import MOST_INNER, MOST_PAIRS, Pairs, assigned, by_key
 from extractkit.evaluation._places import LEFT_OUT, Places, Spot, of_place, state
 from extractkit.grounding.normalize import fold_phrase
 from extractkit.paths import JsonValue, Pointer, is_array, is_object, join, split
@@ -323,7 +324,8 @@ class Ruler:
         rows = _others(len(expected), [row for row, _ in pairs])
         columns = _others(len(found), [column for _, column in pairs])
         is_tuple = isinstance(spot.node, ArrayNode) and bool(spot.node.prefix)
-        if is_tuple or len(rows) * len(columns) > MOST_PAIRS:
+        left = {row: expected[row] for row in rows}, {column: found[column] for column in columns}
+        if is_tuple or not self._is_feasible(spot, *left):
             shorter = min(len(expected), len(found))
             return [(at, at) for at in range(shorter)], "position"
 
@@ -334,6 +336,35 @@ class Ruler:
         best = assigned(len(rows), len(columns), alike)
         pairs += [(rows[row], columns[column]) for row, column in best]
         return sorted(pairs), "assignment"
+
+    def _is_feasible(self, spot: Spot, *sides: Mapping[int, JsonValue]) -> bool:
+        """Whether all pairs can be looked at, and for each of them those of the lists within."""
+        if math.prod(map(len, sides)) > MOST_PAIRS:
+            return False
+        weights = (
+            math.fsum(max(1.0, self._weight(of_place(spot, at), part)) for at, part in side.items())
+            for side in sides
+        )
+        return math.prod(weights) <= MOST_INNER
+
+    def _weight(self, spot: Spot, value: JsonValue) -> float:
+        """Return a number whose product with that of another value bounds the pairs within both.
+
+        Each element of a list meets each of the other; each field meets its like, and a sum of
+        products is at most the product of the norms (Cauchy and Schwarz).
+        """
+        rule = self._rules.get(spot.field)
+        if callable(rule) or not self._is_judged(spot.field):
+            return 0.0
+        parts = list(value.values()) if is_object(value) else value if is_array(value) else []
+        weights = [0.0] * len(parts)
+        if any(is_object(part) or is_array(part) for part in parts):
+            whole = replace(spot, node=self._places.settled(spot.node, value))
+            weights = [self._weight(*child) for child in self._places.children(whole, value)]
+        has_key = isinstance(rule, Items) and rule.key is not None
+        if is_array(value) and not has_key:
+            return math.fsum(max(1.0, weight) for weight in weights)
+        return math.hypot(*weights)
 
     def _likeness(self, spot: Spot, expected: JsonValue, found: JsonValue) -> float:
         places = [each for each in self._pair(spot, expected, found, []) if each.outcome != "empty"]

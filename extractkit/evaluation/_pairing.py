@@ -10,10 +10,12 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
-__all__ = ["MOST_PAIRS", "assigned", "by_key"]
+__all__ = ["MOST_INNER", "MOST_PAIRS", "assigned", "by_key"]
 
 MOST_PAIRS: Final = 10_000
 """Beyond so many possible pairs, elements are paired by position."""
+MOST_INNER: Final = 250_000
+"""The same of pairs with all those of the lists in the elements: each likeness pairs these anew."""
 
 Pairs: TypeAlias = list[tuple[int, int]]
 

@@ -26,7 +26,7 @@ from extractkit.evaluation import (
     Verdict,
 )
 from extractkit.evaluation._pairing import assigned, by_key
-from tests.evaluation.making import LABEL, Invoice, changed
+from tests.evaluation.making import LABEL, Invoice, Line, changed
 
 
 def ruler(target: Any = Invoice, **options: Any) -> Ruler:
@@ -144,6 +144,48 @@ def test_tuples_and_huge_lists_are_paired_by_position() -> None:
     huge = many.compare(list(range(150)), list(range(1000, 1150)))
     assert huge.lists[0].paired == "position"
     assert many.compare(list(range(150)), list(range(150))).is_exact
+
+
+def test_lists_of_long_lists_are_paired_by_position() -> None:
+    def paired(target: Any, label: Any, answer: Any) -> str:
+        return ruler(target).compare(label, answer).lists[0].paired
+
+    def texts(mark: str, rows: int, columns: int) -> list[list[str]]:
+        return [[f"{mark} {row} {column}" for column in range(columns)] for row in range(rows)]
+
+    inner = list[list[str]]
+    assert paired(inner, texts("a", 10, 10), texts("b", 10, 10)) == "assignment"
+    assert paired(inner, texts("a", 25, 24), texts("b", 25, 24)) == "position"
+    assert paired(inner, texts("a", 25, 24), texts("a", 25, 24)[::-1]) == "assignment"  # equal ones
+    deep = [texts(mark, 8, 9) for mark in "abcdefgh"], [texts(mark, 8, 9) for mark in "ijklmnop"]
+    assert paired(list[list[list[str]]], *deep) == "position"
+    held = [[{"x": row} for row in texts(mark, 25, 24)] for mark in "ab"]
+    assert paired(list[dict[str, list[str]]], *held) == "position"
+    # Fields meet their like only: ten lists of six are not one of sixty.
+    wide = [[{str(k): row for k in range(10)} for row in texts(mark, 9, 6)] for mark in "ab"]
+    assert paired(list[dict[str, list[str]]], *wide) == "assignment"
+
+
+class Batch(BaseModel):
+    lines: list[Line]
+
+
+def test_what_is_not_compared_pair_by_pair_is_no_reason_to_pair_by_position() -> None:
+    label, answer = (
+        [
+            {"lines": [{"sku": f"{k}", "price": f"{start + row}"} for k in range(24)]}
+            for row in range(25)
+        ]
+        for start in (100, 300)
+    )
+
+    def paired(**options: Any) -> str:
+        return ruler(list[Batch], **options).compare(label, answer).lists[0].paired
+
+    assert paired() == "position"
+    assert paired(rules={"/*/lines": Ignored()}) == "assignment"
+    assert paired(rules={"/*/lines": Exact()}) == "assignment"
+    assert paired(rules={"/*/lines": Items(key="sku")}) == "assignment"
 
 
 def test_rules_take_the_place_of_types() -> None:
