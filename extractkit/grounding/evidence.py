@@ -19,6 +19,7 @@ __all__ = ["Evidence", "span_of"]
 
 _Pending: TypeAlias = tuple[Mapping[Pointer, Places | Seen], str, Callable[[Pointer, Seen], Places]]
 _Settled: TypeAlias = tuple[dict[Pointer, Span], dict[Pointer, Place]]
+_new = object.__new__  # calling `Span` takes three times as long
 _set_start, _set_end, _set_grade, _set_ambiguous, _set_places = (
     getattr(Span, name).__set__ for name in ("start", "end", "grade", "ambiguous", "_places")
 )
@@ -104,12 +105,17 @@ class Evidence(Mapping[Pointer, Span]):
 
 def span_of(each: Places, index: int) -> Span:
     """Return one of the best places of a value, the others beside it."""
-    span = object.__new__(Span)
+    span = _new(Span)
     _set_start(span, each.starts[index])
     _set_end(span, each.ends[index])
     _set_places(span, each)
-    _set_grade(span, each.grade if each.best is None else each.best[index].grade)
-    _set_ambiguous(span, each.best is not None and each.best[index].doubt != "")
+    best = each.best
+    if best is None:
+        _set_grade(span, each.grade)
+        _set_ambiguous(span, False)
+    else:
+        _set_grade(span, best[index].grade)
+        _set_ambiguous(span, best[index].doubt != "")
     return span
 
 
@@ -117,19 +123,8 @@ def _settle(places: Mapping[Pointer, Places], breaks: list[int]) -> _Settled:
     """Return the span that is chosen for each value, and the chosen places that are doubtful."""
     spans: dict[Pointer, Span] = {}
     doubtful: dict[Pointer, Place] = {}
-    new = object.__new__  # calling `Span` takes three times as long
     for (pointer, each), index in zip(places.items(), choose(places, breaks), strict=True):
-        span = spans[pointer] = new(Span)
-        _set_start(span, each.starts[index])
-        _set_end(span, each.ends[index])
-        _set_places(span, each)
-        if each.best is None:
-            _set_grade(span, each.grade)
-            _set_ambiguous(span, False)
-        else:
-            place = each.best[index]
-            _set_grade(span, place[2])
-            _set_ambiguous(span, place[3] != "")
-            if place[3]:
-                doubtful[pointer] = place
+        span = spans[pointer] = span_of(each, index)
+        if span.ambiguous and each.best is not None:
+            doubtful[pointer] = each.best[index]
     return spans, doubtful
