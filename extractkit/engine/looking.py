@@ -112,15 +112,15 @@ class _Places(SnapshotPlaces):
 
     def _around(self, pointer: Pointer) -> TypedNow | None:
         """Return what the object or array around a place is, once that is sure."""
-        above = _split(pointer)[0]
+        above = _above(pointer)
         whole = self.typed(above) if self._is_final(above) else None
         return None if whole is None or _is_open(whole) else whole
 
     def _inner(self, pointer: Pointer, whole: TypedNow) -> tuple[Any] | None:
         """Return a part of the value that the object or array around it has, if that shows it."""
-        above, token = _split(pointer)
         if whole.value is None:
             return None
+        above, token = _above(pointer), split(pointer)[-1]
         return self._types.inner(self._find(above), self.so_far(above), whole.value, token)
 
     def _read(self, pointer: Pointer) -> TypedNow:
@@ -156,7 +156,7 @@ class _Places(SnapshotPlaces):
         """
         above = pointer
         for _ in range(part.up):
-            above = _split(above)[0]
+            above = _above(above)
         is_whole = self._is_final(above)
         known: dict[str, Any] = {}
         for name, key in part.before:
@@ -170,10 +170,9 @@ class _Places(SnapshotPlaces):
         return None if waits else known
 
 
-def _split(pointer: Pointer) -> tuple[Pointer, str]:
-    """Return the place around a place, and the key or position in it."""
-    above = pointer.rpartition("/")[0]
-    return above, split(pointer)[-1]
+def _above(pointer: Pointer) -> Pointer:
+    """Return the place around a place."""
+    return pointer.rpartition("/")[0]
 
 
 def _is_open(now: TypedNow) -> bool:
@@ -189,7 +188,7 @@ def _never(pointer: Pointer) -> Finding:
     return Finding(
         level=Validity.SCHEMA,
         path=pointer,
-        message=f"{_split(pointer)[0] or '(root)'} is whole, but has no value that shows the one "
+        message=f"{_above(pointer) or '(root)'} is whole, but has no value that shows the one "
         "of this place in its type; so_far has the JSON",
         severity="note",
         code="type_not_known",
