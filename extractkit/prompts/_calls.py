@@ -9,9 +9,10 @@ import json
 from collections.abc import Iterator, Sequence
 
 from extractkit.messages import Message, ModelRequest, ModelResponse, RawToolCall
+from extractkit.prompts._telling import MOST_FINDINGS, errors_of, own
 from extractkit.results import Finding
 
-__all__ = ["calling", "calling_again", "told"]
+__all__ = ["calling", "calling_again"]
 
 _SYSTEM = """\
 You choose the tools that serve a request, and call them.
@@ -25,8 +26,6 @@ That answer does not hold, and nothing was carried out:
 {findings}
 Answer again as a whole, with everything that is to be called."""
 
-_MOST_FINDINGS = 10
-
 
 def calling(text: str, *, instructions: str | None, required: bool) -> tuple[Message, ...]:
     """Return the turns that ask for calls.
@@ -36,8 +35,7 @@ def calling(text: str, *, instructions: str | None, required: bool) -> tuple[Mes
         instructions: The caller's own words.
         required: Whether there has to be a call.
     """
-    own = f"{instructions.strip()}\n" if instructions and instructions.strip() else ""
-    system = _SYSTEM.format(instructions=own, none="" if required else _NONE)
+    system = _SYSTEM.format(instructions=own(instructions), none="" if required else _NONE)
     return (Message(role="system", content=system), Message(role="user", content=text))
 
 
@@ -59,7 +57,7 @@ def calling_again(
         wrong: What is wrong with each call, by its place.
     """
     calls = response.tool_calls
-    every = "\n".join([*_lines(findings), *_lines_apart(calls, wrong)][:_MOST_FINDINGS])
+    every = "\n".join([*_lines(findings), *_lines_apart(calls, wrong)][:MOST_FINDINGS])
     again = Message(role="user", content=_AGAIN.format(findings=every))
     has_own_ids = len({call.id for call in calls}) == len(calls)
     if not (calls and has_own_ids and all(map(_can_be_shown, calls))):
@@ -75,23 +73,21 @@ def calling_again(
     outcomes = [
         Message(
             role="tool",
-            content=_WRONG.format(findings=told(each)) if each else _NOT_DONE,
+            content=_WRONG.format(findings=_told(each)) if each else _NOT_DONE,
             call_id=call.id,
         )
         for call, each in zip(calls, wrong, strict=True)
     ]
-    whole = Message(role="user", content=_AGAIN.format(findings=told(findings) or every))
+    whole = Message(role="user", content=_AGAIN.format(findings=_told(findings) or every))
     return (*request.messages, asked, *outcomes, whole)
 
 
-def told(findings: Sequence[Finding]) -> str:
-    """Return errors as lines, at most ten."""
-    return "\n".join(_lines(findings)[:_MOST_FINDINGS])
+def _told(findings: Sequence[Finding]) -> str:
+    return "\n".join(_lines(findings)[:MOST_FINDINGS])
 
 
 def _lines(findings: Sequence[Finding], whose: str = "") -> list[str]:
-    errors = [finding for finding in findings if finding.severity == "error"]
-    return [f"- {whose}{finding.path or 'the whole'}: {finding.message}" for finding in errors]
+    return errors_of(findings, whole="the whole", whose=whose)
 
 
 def _lines_apart(calls: Sequence[RawToolCall], wrong: Sequence[Sequence[Finding]]) -> Iterator[str]:
