@@ -17,6 +17,7 @@ from extractkit.paths import get
 from extractkit.results import FieldNow, PartialResult
 from extractkit.schema import compile_schema
 from extractkit.testing import FakeProvider
+from tests.api.comparing import timeless
 from tests.schema.strategies_models import budget, lowered_or_too_deep, models, values
 from tests.streaming.mirror import RANK, Mirror, check_grown, pieces
 
@@ -29,15 +30,6 @@ DIALECTS: dict[str, Capabilities] = {
 }
 cuts = st.lists(st.integers(0, 10_000), max_size=30)
 endings = st.sampled_from([StopReason.STOP, StopReason.LENGTH, StopReason.REFUSAL])
-
-
-def timeless(result: ExtractionResult[Any]) -> dict[str, Any]:
-    """Return all of a result but how long things took."""
-    plain: dict[str, Any] = json.loads(result.to_json())
-    del plain["timing"]
-    for attempt in plain["attempts"]:
-        del attempt["seconds"]
-    return plain
 
 
 def asked(target: Any, dialect: str, value: Any) -> str:

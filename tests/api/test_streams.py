@@ -44,6 +44,7 @@ from extractkit.observe import FirstFieldReceived, FirstTokenReceived, capture_e
 from extractkit.results import PartialResult
 from extractkit.streaming import Change
 from extractkit.testing import FakeProvider, Reply
+from tests.api.comparing import timeless
 from tests.streaming.mirror import Mirror
 
 MISSING, PENDING, PRESENT = FieldState.MISSING, FieldState.PENDING, FieldState.PRESENT
@@ -152,17 +153,7 @@ def way(request: pytest.FixtureRequest) -> Way:
 
 def same(one: ExtractionResult[Any], other: ExtractionResult[Any]) -> bool:
     """Whether two results are equal but for how long things took."""
-    return _timeless(one) == _timeless(other)
-
-
-def _timeless(result: ExtractionResult[Any]) -> dict[str, Any]:
-    import json
-
-    plain: dict[str, Any] = json.loads(result.to_json())
-    del plain["timing"]
-    for attempt in plain["attempts"]:
-        del attempt["seconds"]
-    return plain
+    return timeless(one) == timeless(other)
 
 
 # --- what is shown ------------------------------------------------------------------------------

@@ -189,8 +189,8 @@ asyncio.run(main())
 
 
 @contextlib.contextmanager
-def _server(body: bytes) -> Iterator[str]:
-    code = _SERVER.replace("%(latency)s", str(_LATENCY_S))
+def serving(code: str, body: bytes) -> Iterator[str]:
+    """Run `code`, a server that reads `body` and prints its port; give its address."""
     with subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
@@ -199,7 +199,7 @@ def _server(body: bytes) -> Iterator[str]:
                 raise SystemExit("the server has no pipes")
             process.stdin.write(body)
             process.stdin.close()
-            yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"
+            yield f"http://127.0.0.1:{int(process.stdout.readline())}"
         finally:
             process.kill()
 
@@ -207,7 +207,9 @@ def _server(body: bytes) -> Iterator[str]:
 def _measure_many(calls: int, bounds: Bounds) -> None:
     plain, text = INVOICE.model_dump_json(), _text()
     ideal = math.ceil(calls / _CONCURRENCY) * _LATENCY_S
-    with _server(_chat(plain)) as url:
+    code = _SERVER.replace("%(latency)s", str(_LATENCY_S))
+    with serving(code, _chat(plain)) as address:
+        url = f"{address}/v1"
         floor = min(asyncio.run(_floor(url, calls, text)) for _ in range(2))
         ours = min(asyncio.run(_ours(url, calls, text)) for _ in range(2))
     print(f"\n{calls:,} extractions, {_CONCURRENCY} at once, {_LATENCY_S * 1000:.0f} ms each")

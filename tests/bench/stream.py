@@ -19,11 +19,9 @@ a bound, as are those of the other two APIs. Exits with 1 where a bound is misse
 from __future__ import annotations
 
 import argparse
-import contextlib
 import gc
 import json
 import math
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -38,6 +36,7 @@ from extractkit import Grounding, Status, stream
 from extractkit.messages import Provider
 from extractkit.providers import Anthropic, OpenAIChat, OpenAIResponses
 from tests.acceptance.shared_data import Bounds, machine
+from tests.bench.overhead import serving
 
 _SIZES: Final = (1_000, 10_000, 100_000, 1_000_000)
 _PIECE: Final = 4
@@ -186,21 +185,6 @@ while True:
 """
 
 
-@contextlib.contextmanager
-def _server(body: bytes) -> Iterator[str]:
-    with subprocess.Popen(
-        [sys.executable, "-c", _SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as process:
-        try:
-            if process.stdin is None or process.stdout is None:
-                raise SystemExit("the server has no pipes")
-            process.stdin.write(body)
-            process.stdin.close()
-            yield f"http://127.0.0.1:{int(process.stdout.readline())}"
-        finally:
-            process.kill()
-
-
 # --- who reads it
 
 _MESSAGES: Final[Any] = [{"role": "user", "content": "x"}]
@@ -293,7 +277,7 @@ def _spent(reader: Iterator[int]) -> float:
 
 def _measure(api: _Api, size: int, rounds: int, *, each: bool) -> dict[str, float]:
     text = _answer(size)
-    with _server(_framed(list(api.events(text)), each=each)) as url:
+    with serving(_SERVER, _framed(list(api.events(text)), each=each)) as url:
         provider = api.provider(url)
         readers = {
             "httpx2 and a reader of events": _plain(url),
