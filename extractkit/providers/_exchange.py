@@ -26,7 +26,7 @@ from extractkit.providers._door import door
 from extractkit.providers._errors import from_exception, from_key_function, is_of_another_loop
 from extractkit.providers._reports import hiding, request_id_of, without_secrets
 from extractkit.providers._sinks import Document, Events, Sink, kind_of
-from extractkit.providers._time import CallTime
+from extractkit.providers._time import CallTime, ahead_of
 from extractkit.providers._wire import CUT, HttpRequest, Wire
 
 __all__ = ["MOST_BYTES", "UNASKED", "Budget", "Exchange"]
@@ -42,8 +42,6 @@ without any text are no answer.
 """
 
 _EARLY_S: Final = 0.01  # a wait of the operating system may end this much before its time
-
-_AHEAD_S: Final = 0.05
 
 
 class Budget(CallTime):
@@ -62,7 +60,7 @@ class Budget(CallTime):
     def wait(self) -> float | None:
         """Return how long a wait may be that is to end before one of the caller's does."""
         left = self.left()
-        return None if left is None else left - min(_AHEAD_S, left / 10)
+        return None if left is None else left - ahead_of(left)
 
     def is_over(self) -> bool:
         """Whether the time has ended."""

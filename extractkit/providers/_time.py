@@ -6,10 +6,22 @@ Neighbours: `_exchange` counts a hosted call by it, `local` one in this process.
 from __future__ import annotations
 
 import time
+from typing import Final
 
 from extractkit.errors import DeadlineExceededError, UsageError
 
-__all__ = ["CallTime"]
+__all__ = ["CallTime", "ahead_of"]
+
+_AHEAD_S: Final = 0.05
+
+
+def ahead_of(left: float) -> float:
+    """Return how much sooner than the caller's time ours ends, where a part is to be kept.
+
+    Args:
+        left: The seconds that are left.
+    """
+    return min(_AHEAD_S, left / 10)
 
 
 class CallTime:

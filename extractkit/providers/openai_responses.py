@@ -148,8 +148,7 @@ def _read(body: JsonObject) -> ModelResponse:
         # Which of them is meant nobody can say: who reads the text finds all of them.
         text, logprobs = "\n".join([*rivals, text]), []
     tokens, why = read_tokens(logprobs, text)
-    calls = tuple(call for item in items for call in _calls_of(item))
-    called = [item for item in items if _calls_of(item)]
+    called = [item for item in items if read_text(item.get("type")) in _CALLS]
     stop, detail = _ending(body, answer, refusal is not None, called)
     details: dict[str, Any] = {}
     if body.get("id"):
@@ -167,7 +166,7 @@ def _read(body: JsonObject) -> ModelResponse:
         stop_detail=detail,
         refusal=refusal,
         tokens=tokens,
-        tool_calls=calls,
+        tool_calls=tuple(map(_call, called)),
         usage=read_usage(body.get("usage")),
         model=read_text(body.get("model")),
         details=details,
@@ -193,14 +192,13 @@ def _may_be_answer(text: str) -> bool:
     return text.lstrip().startswith(("{", "[", "```")) or '{"' in text
 
 
-def _calls_of(item: JsonObject) -> list[RawToolCall]:
-    """Return the call that an item is, if it is one for the caller to carry out."""
+_CALLS: Final = {"function_call": "arguments", "custom_tool_call": "input"}
+"""Items that are calls for the caller to carry out, and where their arguments stand."""
+
+
+def _call(item: JsonObject) -> RawToolCall:
     id: JsonValue = item.get("call_id") or item.get("id")
-    if item.get("type") == "function_call":
-        return [read_call(id, item.get("name"), item.get("arguments"))]
-    if item.get("type") == "custom_tool_call":
-        return [read_call(id, item.get("name"), item.get("input"))]
-    return []
+    return read_call(id, item.get("name"), item.get(_CALLS[item["type"]]))
 
 
 def _ending(
@@ -224,9 +222,8 @@ def _ending(
 
 
 def _is_unfinished(call: JsonObject) -> bool:
-    return (
-        call.get("status") == "incomplete"
-    )  # "in_progress" may be whole, and wait for its outcome
+    # "in_progress" may be whole, and wait for its outcome.
+    return call.get("status") == "incomplete"
 
 
 def _stop_of(status: str, body: JsonObject) -> tuple[StopReason, str]:

@@ -11,12 +11,11 @@ import threading
 from collections.abc import Generator
 from concurrent.futures import CancelledError
 
-from extractkit.providers._time import CallTime
+from extractkit.providers._time import CallTime, ahead_of
 
 __all__ = ["Patience"]
 
 _LOOK_S = 0.05  # how soon a call that waits for a lock sees that it was cancelled
-_AHEAD_S = 0.05
 
 
 class Patience(CallTime):
@@ -49,7 +48,7 @@ class Patience(CallTime):
         """Let the time end a little earlier, so that what came by then is read in the caller's."""
         left = self.left()
         if self.end is not None and left is not None:
-            self.end -= min(_AHEAD_S, left / 10)
+            self.end -= ahead_of(left)
 
     def check(self) -> None:
         """Return if the call may go on.
