@@ -1,7 +1,7 @@
 """The functions that users call: defaults, who answers, which driver. No other logic.
 
-Neighbours: everything below. A cascade and what reads tool calls are loaded on first use: most
-callers ask one model, and need neither.
+Neighbours: everything below. A cascade, what reads tool calls and what journals ask are loaded on
+first use: most callers ask one model once, and need none of them.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from extractkit.api._cascade import Cascade
     from extractkit.api._cascade_report import CascadeReport, StageReport
     from extractkit.api._cascaded import CascadeResult, CascadeStage
+    from extractkit.api._identity import facts_of
     from extractkit.api._streams import astream, stream
     from extractkit.api._tool_calls import parse_tool_calls
 
@@ -35,6 +36,7 @@ __all__ = [
     "averify_enforcement",
     "call_tools",
     "extract",
+    "facts_of",
     "parse_tool_calls",
     "stream",
     "verify_enforcement",
@@ -49,6 +51,7 @@ _LATER = {
     "acall_tools": "_calling",
     "astream": "_streams",
     "call_tools": "_calling",
+    "facts_of": "_identity",
     "parse_tool_calls": "_tool_calls",
     "stream": "_streams",
 }

@@ -1,6 +1,6 @@
 """One way to ask, by a name; and what makes it another way.
 
-Neighbours: `_evaluate` asks with it; `api` has the options.
+Neighbours: `_evaluate` asks with it; `api` has the options, and what makes an answer another one.
 """
 
 from __future__ import annotations
@@ -9,14 +9,9 @@ import dataclasses
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import CellType, CodeType
-from typing import Any, Final, cast
+from typing import Any
 
-from pydantic_core import PydanticSerializationError, to_jsonable_python
-
-from extractkit import prompts
-from extractkit.api import Extractor
-from extractkit.checks import ReadyCheck
+from extractkit.api import Extractor, facts_of
 from extractkit.errors import UsageError
 from extractkit.evaluation._cases import Case
 from extractkit.journal import Key
@@ -25,9 +20,6 @@ from extractkit.paths import JsonObject
 from extractkit.providers import shared
 
 __all__ = ["Configuration", "Way", "key_of"]
-
-_SILENT: Final = frozenset({"model", "observers", "price", "timeout_s"})
-"""Options that do not say how an answer comes about, or are told apart (`model`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,27 +85,9 @@ class Way:
         Raises:
             UsageError: If an option has no form that stays the same from one process to another.
         """
-        return {
-            "model": self.model,
-            "samples": self.configuration.samples,
-            "parameters": self.parameters(),
-        }
-
-    def parameters(self) -> JsonObject:
-        """Return all that makes answers other ones, with the seed that theirs come from.
-
-        Raises:
-            UsageError: If an option has no form that stays the same from one process to another.
-        """
-        told = {
-            name: _plain(name, value)
-            for name, value in sorted(self._options.items())
-            if name not in _SILENT
-        }
-        settings = _plain("model", getattr(self._provider, "settings", None))
-        if settings:
-            told["provider"] = settings
-        return {**told, "sample": 0, "seed": self._seed(), "prompt": prompts.VERSION}
+        facts = facts_of(self._options, self._provider)
+        facts["parameters"] |= {"sample": 0, "seed": self._seed()}  # that theirs come from
+        return {**facts, "samples": self.configuration.samples}
 
     def close(self) -> None:
         """Release what was made for it."""
@@ -171,51 +145,3 @@ def _seed_of(base: int | None, id: str, sample: int) -> int | None:
         return None
     digest = hashlib.sha256(f"{base} {sample} {id}".encode("utf-8", "backslashreplace"))
     return int.from_bytes(digest.digest()[:4], "big") >> 1  # every provider takes 31 bits
-
-
-def _plain(name: str, value: Any) -> Any:
-    try:
-        return to_jsonable_python(value, fallback=_named)
-    except (ValueError, PydanticSerializationError) as exc:
-        raise UsageError(
-            f"the option {name!r} cannot be written down, so that a journal cannot tell whether it "
-            f"changed: {exc}"
-        ) from exc
-
-
-def _named(value: Any) -> str:
-    """Return a name for what is no data: a function is told by where it is defined.
-
-    Of one scope there may be several lambdas, and what a function is made with differs: where the
-    place is a function too, its code and what it holds are told besides.
-    """
-    if isinstance(value, ReadyCheck):
-        return repr(value)
-    module, name = getattr(value, "__module__", ""), getattr(value, "__qualname__", "")
-    if not module or not name:
-        raise ValueError(f"found {value!r:.60}")
-    code = getattr(value, "__code__", None)
-    if "<" not in name or not isinstance(code, CodeType):
-        return f"{module}.{name}"
-    cells = getattr(value, "__closure__", None) or ()
-    held = [_held(cell.cell_contents) for cell in cells if cell != CellType()]
-    told = repr([_code(code), held, _held([value.__defaults__, value.__kwdefaults__])])
-    return f"{module}.{name}:{hashlib.sha256(told.encode()).hexdigest()[:16]}"
-
-
-def _code(code: CodeType) -> list[Any]:
-    """Return what a function does, without where it stands."""
-    return [code.co_code.hex(), code.co_names, [_constant(each) for each in code.co_consts]]
-
-
-def _constant(value: Any) -> Any:
-    if isinstance(value, CodeType):
-        return _code(value)
-    if isinstance(value, frozenset):
-        return sorted(map(repr, cast("frozenset[object]", value)))
-    return repr(value)
-
-
-def _held(value: Any) -> Any:
-    """Return what a function was made with; of what is no data, its type."""
-    return to_jsonable_python(value, fallback=lambda other: type(other).__qualname__)
