@@ -31,7 +31,7 @@ from extractkit.messages import Delta, ModelRequest
 from extractkit.testing import FakeProvider
 
 HERE = Path(__file__).parent
-TEXT = (HERE / "invoice.txt").read_text(encoding="utf-8")
+TEXT = (HERE / "data" / "streaming_form.txt").read_text(encoding="utf-8")
 ANSWER = json.dumps(
     {
         "number": "INV-2024-0137",
