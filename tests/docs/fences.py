@@ -1,11 +1,18 @@
 """Reads Markdown pages: code fences, and the comment that says how each is to be treated.
 
-A comment on the line before a fence is its marker:
+Python and shell are run, one after the other, in a folder of the page's own. A comment on the
+line before a fence is its marker:
 
-    <!-- output -->                 a text fence: what the Python fence above printed
-    <!-- help: extract -->          a text fence: what `extractkit extract --help` prints
-    <!-- weights -->                a Python fence that asks the embedded model
-    <!-- not run: why -->           a Python fence that cannot run here
+    <!-- output -->                 what the fence above printed (numbers may be masked)
+    <!-- help: extract -->          what `extractkit extract --help` prints
+    <!-- file: NAME -->             a file of the reader's, written before the next fence runs
+    <!-- weights -->                asks the embedded model
+    <!-- answered: JSON -->         asks a hosted model or a server; a stand-in answers this
+    <!-- exit: 1 -->                a command that exits with 1, as the page says
+    <!-- install -->                run only where the page is followed from a wheel
+    <!-- not run: why -->           cannot run here, or is no code; Python's imports are run
+
+Every other fence has a marker, so none is shown that nothing looks at.
 """
 
 from __future__ import annotations
@@ -17,7 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 _FENCE = re.compile(
-    r"^(?:<!-- (?P<marker>[^>]+?) -->\n)?```(?P<language>\w*)\n(?P<body>.*?)^```$",
+    r"^(?:<!-- (?P<marker>[^\n]+?) -->\n)?```(?P<language>\w*)\n(?P<body>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
 
@@ -31,6 +38,21 @@ class Fence:
     language: str
     marker: str
     body: str
+
+    @property
+    def kind(self) -> str:
+        """The marker's first word or words, up to its colon."""
+        return self.marker.partition(":")[0]
+
+    @property
+    def argument(self) -> str:
+        """What stands behind the marker's colon."""
+        return self.marker.partition(":")[2].strip()
+
+    @property
+    def place(self) -> str:
+        """Where it stands, for messages."""
+        return f"{name_of(self.page)}:{self.line}"
 
 
 def pages() -> list[Path]:

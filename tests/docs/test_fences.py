@@ -1,27 +1,26 @@
-"""Every Python fence of README and docs runs, and prints what the page says that it prints."""
+"""Every fence of README and docs is run, and prints what the page says that it prints."""
 
 from __future__ import annotations
 
-import contextlib
-import io
 import re
-import sys
-import warnings
-from collections.abc import Iterator
+import shutil
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-from tests.docs.fences import ROOT, Fence, fences, name_of, pages
+from tests.docs.fences import fences, name_of, pages
+from tests.docs.following import LIKE_THE_PAGES, follow
 
-_MARKERS = re.compile(r"output|weights|help:( \w+)?|not run: \S.*|")
+_FILES = Path(__file__).parent / "files"  # what a page's commands take for granted
+_MARKERS = re.compile(
+    r"output|weights|install|help:( \w+)?|file: \S+|answered: \S.*|exit: \d|not run: \S.*|"
+)
 
 
-def _pages_with_python() -> list[object]:
+def _pages_with_fences() -> list[object]:
     found: list[object] = []
     for page in pages():
-        blocks = [fence for fence in fences(page) if fence.language == "python"]
+        blocks = fences(page)
         if blocks:
             asks_model = any(fence.marker == "weights" for fence in blocks)
             marks = [pytest.mark.weights] if asks_model else []
@@ -29,42 +28,19 @@ def _pages_with_python() -> list[object]:
     return found
 
 
-@pytest.mark.parametrize("page", _pages_with_python())
-def test_the_code_of_a_page_runs_from_top_to_bottom(
-    page: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("page", _pages_with_fences())
+def test_a_page_does_what_it_shows(
+    page: Path, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """Code in the docs is run; the fences of one page share their names."""
-    if request.node.get_closest_marker("weights"):
+    """Its fences run from top to bottom in one folder and share their names."""
+    asks_model = request.node.get_closest_marker("weights")
+    if asks_model:
         request.getfixturevalue("weights_path")
-    monkeypatch.chdir(ROOT)
-    printed = ""
-    with _page_module() as module:
-        for fence in fences(page):
-            if fence.language == "python" and not fence.marker.startswith("not run"):
-                printed = _run(fence, module)
-            elif fence.marker == "output":
-                assert printed == fence.body, f"{name_of(page)}:{fence.line}"
-
-
-@contextlib.contextmanager
-def _page_module() -> Iterator[ModuleType]:
-    # Pydantic looks annotations up in the module that a class says it is from.
-    module = ModuleType("page_of_the_docs")
-    sys.modules[module.__name__] = module
-    try:
-        yield module
-    finally:
-        del sys.modules[module.__name__]
-
-
-def _run(fence: Fence, module: ModuleType) -> str:
-    # Blank lines put the code where the page has it, so that a traceback points there.
-    code = compile("\n" * fence.line + fence.body, str(fence.page), "exec")
-    output = io.StringIO()
-    with contextlib.redirect_stdout(output), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="no model was named")
-        exec(code, module.__dict__)  # noqa: S102
-    return output.getvalue()
+    folder = tmp_path / "page"
+    shutil.copytree(_FILES, folder)
+    faults = follow(page, folder, compared=LIKE_THE_PAGES or not asks_model)
+    if faults:
+        pytest.fail(faults, pytrace=False)
 
 
 @pytest.mark.parametrize("page", pages(), ids=name_of)
@@ -76,12 +52,24 @@ def test_every_marker_is_one_that_we_know(page: Path) -> None:
         if not _MARKERS.fullmatch(fence.marker)
     ]
     assert unknown == []
-    assert page.read_text(encoding="utf-8").count("\n```") % 2 == 0
+    text = page.read_text(encoding="utf-8")
+    assert text.count("\n```") == 2 * len(fences(page))
 
 
 @pytest.mark.parametrize("page", pages(), ids=name_of)
-def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
-    """Relative links, and anchors left aside."""
-    text = re.sub(r"`[^`\n]*`", "", page.read_text(encoding="utf-8"))  # code has no links
-    links = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", text)
-    assert [link for link in links if not (page.parent / link).exists()] == []
+def test_no_fence_is_shown_that_nothing_looks_at(page: Path) -> None:
+    """What is neither Python nor shell is an output, a file, or says why it is neither."""
+    unmarked = [
+        fence.place
+        for fence in fences(page)
+        if fence.language not in {"python", "sh"} and not fence.marker
+    ]
+    assert unmarked == []
+
+
+def test_every_file_that_pages_take_for_granted_is_named_by_one() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in pages())
+    files = [path for path in _FILES.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    names = [path.relative_to(_FILES).as_posix() for path in files]
+    modules = {name: name.removesuffix(".py").replace("/", ".") for name in names}
+    assert [name for name in names if name not in text and modules[name] not in text] == []
