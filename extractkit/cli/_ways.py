@@ -174,7 +174,9 @@ def configurations(arguments: argparse.Namespace) -> list[Configuration]:
     named: dict[str, dict[str, str]] = {}
     for given in arguments.config:
         name, settings = _parted(given)
-        named.setdefault(name, {}).update(settings)
+        if name in named:
+            raise UsageError(f"--config {given!r}: {name!r} is named above; give each its own name")
+        named[name] = settings
     embedded: list[Any] = []
     if not named:
         return [_configuration("default", arguments, embedded)]

@@ -28,7 +28,8 @@ _OPTIONS = {
 _SWITCHES = {"enforce=False": "--no-enforce", "skip_bad=True": "--skip-bad"}
 _VALUE = r"'[^']*'|\"[^\"]*\"|[^\s:;,)]+"
 _IN_CALL = re.compile(rf"\b(?:Sampling|Retry|Grounding|extract)\((\w+)=({_VALUE})\)")
-_KEYWORD = re.compile(rf"(?<![\w/.(])(\w+)=({_VALUE})")
+# Behind a colon or a comma without a space it is a setting of --config, as it is typed.
+_KEYWORD = re.compile(rf"(?<![\w/.(:,])(\w+)=({_VALUE})")
 # A name in quotes or in a pointer is the user's own.
 _BARE = re.compile(r"(?<![\w/'\".])(timeout_s|max_output_tokens)(?![\w'\"=/])")
 _PHRASES = {

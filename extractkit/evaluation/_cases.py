@@ -5,12 +5,11 @@ Neighbours: `_tables` gives rows, `_dataset` keeps the cases.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, final
 
-from extractkit.evaluation._tables import Fault
+from extractkit.evaluation._tables import Fault, read_json
 from extractkit.paths import JsonValue, Pointer, get, is_object, join, split
 
 __all__ = ["UNLABELLED", "BadRow", "Case", "Columns", "Mapped", "Unlabelled"]
@@ -125,7 +124,7 @@ class Mapped:
 
 def _parsed(column: str, cell: str) -> JsonValue:
     try:
-        return UNLABELLED if cell == "" else json.loads(cell)
+        return UNLABELLED if cell == "" else read_json(cell)
     except (ValueError, RecursionError) as exc:
         raise ValueError(f"{column!r} is no JSON ({exc}): {cell!r:.60}") from exc
 

@@ -77,7 +77,8 @@ class Text:
     """The same text but for case, white space, quotes, dashes and compatible characters.
 
     Args:
-        words: Only letters and digits count, too; and what stands between them is a space.
+        words: Only letters and digits count, too, where there are any; what stands between them
+            is a space.
     """
 
     words: bool = False
@@ -97,7 +98,8 @@ class Text:
         folded = fold_phrase(text)
         if not self.words:
             return folded
-        return " ".join("".join(c if c.isalnum() else " " for c in folded).split())
+        words = "".join(c if c.isalnum() else " " for c in folded).split()
+        return " ".join(words) or folded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

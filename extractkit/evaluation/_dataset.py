@@ -32,6 +32,8 @@ class Dataset(Sequence[Case]):
         fields: Pointers of what the labels speak of, where they leave the rest of the target open;
             None where they are whole.
         bad: Rows that were left out because they cannot be used.
+        skip_bad: Leave out cases that cannot be used, and list them in `bad`; later, those whose
+            labels do not fit the target.
 
     Raises:
         UsageError: If there is none, two have one id, or an id or text is no text.
@@ -43,13 +45,17 @@ class Dataset(Sequence[Case]):
         *,
         fields: Iterable[Pointer] | None = None,
         bad: Iterable[BadRow] = (),
+        skip_bad: bool = False,
     ) -> None:
-        self._cases = tuple(cases)
-        self.fields = None if fields is None else tuple(fields)
-        self.bad = tuple(bad)
-        _refuse(_sorted(self._cases)[1], len(self._cases), "cases")
-        if not self._cases:
+        self.skip_bad = skip_bad
+        kept, wrong = _sorted(cases)
+        if not skip_bad:
+            _refuse(wrong, len(kept) + len(wrong), "cases")
+        if not kept:
             raise UsageError("a data set without a case; expected at least one")
+        self._cases = tuple(kept)
+        self.fields = None if fields is None else tuple(fields)
+        self.bad = (*bad, *wrong)
 
     @classmethod
     def of(
@@ -70,7 +76,8 @@ class Dataset(Sequence[Case]):
             label: The column of a label object; or the columns that are fields of the same name;
                 or {field: column}, where a field is a name or a JSON Pointer into the answer. With
                 fields, only they are judged. None: there are no labels.
-            skip_bad: Leave out rows that cannot be used, and list them in `bad`.
+            skip_bad: Leave out rows that cannot be used, and list them in `bad`; later, those whose
+                labels do not fit the target.
 
         Raises:
             UsageError: If a row cannot be used, with the place of each.
@@ -140,7 +147,7 @@ class Dataset(Sequence[Case]):
         cases, bad = _sorted(mapping.case(place, row) for place, row in table)
         if not skip_bad:
             _refuse(bad, len(cases) + len(bad), "rows")
-        return cls(cases, fields=mapping.fields, bad=bad)
+        return cls(cases, fields=mapping.fields, bad=bad, skip_bad=skip_bad)
 
     def __len__(self) -> int:
         return len(self._cases)
@@ -159,12 +166,13 @@ class Dataset(Sequence[Case]):
         labelled = sum(case.is_labelled for case in self._cases)
         return f"Dataset({len(self)} cases, {labelled} labelled, {len(self.bad)} bad rows)"
 
-    def checked(self, target: Any, *, skip_bad: bool = False) -> Dataset:
+    def checked(self, target: Any, *, skip_bad: bool | None = None) -> Dataset:
         """Return the same cases, their labels as plain JSON that fits the target.
 
         Args:
             target: What is extracted, or a CompiledSchema of it.
-            skip_bad: Leave out cases whose labels do not fit, and list them in `bad`.
+            skip_bad: Leave out cases whose labels do not fit, and list them in `bad`; None: as it
+                was said when the data were read.
 
         Raises:
             UsageError: If a label does not fit, with its place and what is wrong there.
@@ -185,7 +193,7 @@ class Dataset(Sequence[Case]):
                 bad.append(BadRow(place=case.place or f"case {case.id!r}", reason=reason))
             else:
                 cases.append(replace(case, label=label))
-        if not skip_bad:
+        if not (self.skip_bad if skip_bad is None else skip_bad):
             _refuse(bad, len(self), "labels")
         return Dataset(cases, fields=self.fields, bad=(*self.bad, *bad))
 

@@ -11,10 +11,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock
 from typing import Any, TypeAlias
 
-from extractkit.errors import ExtractkitError, MissingDependencyError, UsageError
+from extractkit.errors import (
+    AuthenticationError,
+    ExtractkitError,
+    MissingDependencyError,
+    NotFoundError,
+    PermissionDeniedError,
+    UsageError,
+)
 from extractkit.evaluation._cases import UNLABELLED, Case
 from extractkit.evaluation._configuration import Configuration, Way, key_of
 from extractkit.evaluation._dataset import Dataset
@@ -29,6 +37,8 @@ from extractkit.schema import compile_schema
 __all__ = ["Progress", "evaluate"]
 
 _ONLY = (Configuration(name="default"),)
+_VAIN = (AuthenticationError, MissingDependencyError, NotFoundError, PermissionDeniedError)
+"""Errors that asking about the next input would give again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +89,12 @@ def evaluate(
 ) -> EvaluationReport:
     """Return what each configuration makes of each input, beside the labels.
 
-    Labels are checked before anything is asked. An input about which the model could not be asked
-    counts as one without an answer; with a journal, the next run asks about it again, and about
-    nothing else that is known. The rules and labels may have changed in between: they are no part
-    of what is kept.
+    Labels are checked before anything is asked, and the first question of each configuration is
+    asked before all others: one that cannot work ends the run there. So does an error that each
+    input would give again, such as a key that is not accepted. Any other input about which the
+    model could not be asked counts as one without an answer; with a journal, the next run asks
+    about it again, and about nothing else that is known. The rules and labels may have changed in
+    between: they are no part of what is kept.
 
     Args:
         target: What is extracted, as of Extractor.
@@ -98,6 +110,7 @@ def evaluate(
             journal is being written by another process or is none, two configurations are one to
             it, the first question of a configuration cannot be asked as written, or a rule raises.
         MissingDependencyError: If a package that this needs is not installed.
+        ProviderError: If a key is not accepted, may not do this, or there is no such model.
         OSError: If the journal cannot be written.
     """
     given: Any = dataset
@@ -197,15 +210,16 @@ class _Run:
         self._journal = journal
         self._progress = progress
         self._done = 0
-        self._failure: UsageError | None = None
+        self._failure: ExtractkitError | None = None
         self._asked: set[str] = set()
+        self._answered: set[str] = set()
         self._lock = Lock()
 
     def all(self, concurrency: int) -> list[Answered]:
         """Return what came of each task, in their order.
 
-        Answers are judged as they come. Where one cannot be, nothing more is asked, and what is
-        under way is waited for and kept before the error is raised.
+        Answers are judged as they come. Where one cannot be, or asking on is in vain, nothing more
+        is asked, and what is under way is waited for and kept before the error is raised.
         """
         found: dict[int, Answered] = {}
         wanted: list[int] = []
@@ -216,7 +230,7 @@ class _Run:
             else:
                 found[place] = self._judged(task, known)
                 self._tell(task, known, is_new=False)
-        left = self._until_failure(wanted)
+        left = self._until_failure(self._probing(wanted))
         asked = map(self._answer, left) if concurrency == 1 else self._together(left, concurrency)
         for place, observation in asked:
             task = self._tasks[place]
@@ -230,6 +244,13 @@ class _Run:
         if self._failure is not None:
             raise self._failure
         return [found[place] for place in range(len(self._tasks))]
+
+    def _probing(self, wanted: Sequence[int]) -> list[int]:
+        """Return the first place of each configuration, then the others."""
+        firsts: dict[str, int] = {}
+        for place in wanted:
+            firsts.setdefault(self._tasks[place].way.configuration.name, place)
+        return list(dict.fromkeys([*firsts.values(), *wanted]))
 
     def _until_failure(self, wanted: Sequence[int]) -> Iterator[int]:
         for place in wanted:
@@ -275,22 +296,20 @@ class _Run:
         task = self._tasks[place]
         name = task.way.configuration.name
         with self._lock:
-            is_first = name not in self._asked
+            is_probe = name not in self._asked
             self._asked.add(name)
+            # All that begin before an answer is there wait for the same loading.
+            is_first = name not in self._answered
             extractor = task.way.extractor(task.case.id, task.sample)
         began = time.perf_counter()
         try:
-            result = extractor.extract(task.case.text)
-        except MissingDependencyError:
-            raise
+            made = partial(Observation.of, extractor.extract(task.case.text))
         except ExtractkitError as error:
-            if is_first and isinstance(error, UsageError):
-                raise  # the configuration is wrong, not the input
-            return place, Observation.of_error(
-                error, seconds=time.perf_counter() - began, is_first=is_first
-            )
-        seconds = time.perf_counter() - began
-        return place, Observation.of(result, seconds=seconds, is_first=is_first)
+            if isinstance(error, _VAIN) or (is_probe and isinstance(error, UsageError)):
+                self._failure = self._failure or error
+            made = partial(Observation.of_error, error)
+        self._answered.add(name)
+        return place, made(seconds=time.perf_counter() - began, is_first=is_first)
 
     def _tell(self, task: _Task, observation: Observation, *, is_new: bool) -> None:
         self._done += 1

@@ -6,13 +6,13 @@ table become numbers, truth values or null only where the target takes no text.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any, Final
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from extractkit import checks
+from extractkit.evaluation._tables import read_json
 from extractkit.fields import Unknown
 from extractkit.paths import JsonValue, Pointer, get, is_array, is_object
 from extractkit.results import Finding, Grounding
@@ -108,7 +108,7 @@ class Labels:
 def _said(text: str) -> JsonValue:
     """Return what a text says as JSON; itself where it says nothing."""
     try:
-        return json.loads(text if text.lower() not in ("true", "false") else text.lower())
+        return read_json(text if text.lower() not in ("true", "false") else text.lower())
     except (ValueError, RecursionError):
         return text
 

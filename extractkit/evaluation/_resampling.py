@@ -137,10 +137,9 @@ def studentised(values: Sequence[float], level: float, draws: Draws) -> tuple[fl
 def _tails(count: int, level: float) -> tuple[float, float]:
     """Return which shares of the draws are cut off, after Hesterberg (2015).
 
-    What is drawn spreads less than the inputs do, and few inputs say little of their spread.
+    What is drawn spreads less than the inputs do, and few inputs say little of their spread. One
+    input is never drawn from: it has no spread.
     """
-    if count < 2:
-        return _EDGE, 1.0 - _EDGE
     wide = math.sqrt(count / (count - 1)) * student_quantile((1.0 + level) / 2.0, count - 1)
     tail = max(_NORMAL.cdf(-wide), _EDGE)
     return tail, 1.0 - tail

@@ -169,6 +169,7 @@ class _Asking:
             ],
             fields=dataset.fields,
             bad=dataset.bad,
+            skip_bad=dataset.skip_bad,
         ).checked(self._compiled)
         self._configuration = configuration
         self._shown = [

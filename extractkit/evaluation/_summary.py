@@ -289,7 +289,8 @@ def differences(
     """Return `second` less `first`, input by input.
 
     Rates of a part of the inputs, such as those with a value, have no such difference: the part is
-    another one.
+    another one. A field is compared on the inputs for which both answers have a place: where the
+    label and one answer have an empty list, the elements of the other answer are not.
 
     Args:
         first: The measures of one configuration.

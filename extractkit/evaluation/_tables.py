@@ -20,7 +20,7 @@ from typing import Any, Final, TypeAlias
 from extractkit.errors import MissingDependencyError, UsageError
 from extractkit.paths import JsonValue, is_array, is_object
 
-__all__ = ["Fault", "Table", "read_csv", "read_jsonl", "read_parquet"]
+__all__ = ["Fault", "Table", "read_csv", "read_json", "read_jsonl", "read_parquet"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,14 +53,22 @@ def read_jsonl(path: str | os.PathLike[str]) -> Table:
 
 def _object(line: bytes) -> Mapping[str, Any] | Fault:
     try:
-        found = json.loads(
-            line.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_constant
-        )
+        found = read_json(line.decode("utf-8"))
     except (ValueError, RecursionError) as exc:
         return Fault(reason=f"no JSON in UTF-8: {exc}")
     if not is_object(found):
         return Fault(reason=f"a JSON {type(found).__name__}, expected an object")
     return found
+
+
+def read_json(text: str) -> JsonValue:
+    """Return what a text says as JSON, each key once.
+
+    Raises:
+        ValueError: If it is none.
+        RecursionError: If it is too deep.
+    """
+    return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
 
 
 def _once(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
@@ -143,12 +151,19 @@ def read_parquet(path: str | os.PathLike[str]) -> Table:
     with _opened(path) as file:
         try:
             number = 0
-            for batch in readers.ParquetFile(file).iter_batches(batch_size=1024):
+            table = readers.ParquetFile(file)
+            _require_once(table.schema_arrow.names)
+            for batch in table.iter_batches(batch_size=1024):
                 for row in batch.to_pylist():
                     number += 1
                     yield f"row {number}", _plain(row)
-        except library.ArrowException as exc:
+        except (library.ArrowException, ValueError) as exc:
             raise UsageError(f"{path} cannot be read as Parquet: {exc}") from exc
+
+
+def _require_once(names: list[str]) -> None:
+    if len(set(names)) < len(names):
+        raise ValueError(f"its columns are named {names!r:.200}, expected each name once")
 
 
 def _plain(cell: Any) -> JsonValue:

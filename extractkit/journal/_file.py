@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 import time
 import weakref
 from collections.abc import Iterator
@@ -308,9 +309,13 @@ class _File:
     def __init__(self, path: Path, flags: int) -> None:
         self.fd = -1
         try:
-            self.fd = os.open(path, flags | os.O_CLOEXEC, 0o644)
+            # Not blocking says nothing to a file; a pipe would wait for somebody at its other end.
+            self.fd = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK, 0o644)
         except OSError as exc:
             raise UsageError(f"{path} cannot be opened as a journal: {exc.strerror}") from exc
+        if not stat.S_ISREG(os.fstat(self.fd).st_mode):
+            self.close()
+            raise UsageError(f"{path} is no regular file; name one for the journal")
         _OPEN.add(self)
 
     def close(self) -> None:

@@ -113,8 +113,7 @@ def test_configurations_are_compared(run: Run, answering: Answering, data: Path)
     ran = run(
         *_EVAL,
         "--config", "hasty:samples=2",
-        "--config", "slow:instructions=Take care, and time,retries=0",
-        "--config", "slow:max_output_tokens=50",
+        "--config", "slow:instructions=Take care, and time,retries=0,max_output_tokens=50",
         "--json",
     )  # fmt: skip
     record = json.loads(ran.out)
@@ -371,7 +370,14 @@ def test_other_words_than_those_that_were_sent_are_told(
         ([*_EVAL[1:], "--failures", "-1"], "--failures -1: expected 0 or more"),
         ([*_EVAL[1:], "--against", "b"], "--against b: expected a configuration, of default"),
         ([*_EVAL[1:], "--label", "label", "--field", "name"], "give one kind of them"),
-        ([*_EVAL[1:], "--config", ":samples=2"], "expected a name first"),
+        (
+            [*_EVAL[1:], "--config", ":temperature=1"],
+            "--config ':temperature=1': expected a name first, such as greedy:temperature=0",
+        ),
+        (
+            [*_EVAL[1:], "--config", "a:temperature=0", "--config", "a:seed=2,temperature=1"],
+            "--config 'a:seed=2,temperature=1': 'a' is named above",
+        ),
         ([*_EVAL[1:], "--config", "a:tea=2"], "found 'tea=2', expected key=value with a key of"),
         ([*_EVAL[1:], "--config", "a:samples"], "found 'samples', expected key=value"),
         ([*_EVAL[1:], "--config", "a:temperature=x"], "--config a: argument --temperature"),

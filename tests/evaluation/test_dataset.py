@@ -13,7 +13,8 @@ import pytest
 
 from extractkit import UNKNOWN, Unknown
 from extractkit.errors import MissingDependencyError, UsageError
-from extractkit.evaluation import UNLABELLED, Case, Dataset, evaluate
+from extractkit.evaluation import UNLABELLED, Case, Configuration, Dataset, evaluate
+from extractkit.testing import FakeProvider
 from tests.evaluation.making import LABEL, Invoice, Line, changed
 
 
@@ -211,6 +212,26 @@ def test_parquet_gives_plain_json(tmp_path: Path) -> None:
         Dataset.from_parquet(path)
 
 
+def test_a_name_that_comes_twice_is_refused_in_every_kind_of_file(tmp_path: Path) -> None:
+    pyarrow: Any = pytest.importorskip("pyarrow")
+    parquet: Any = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "d.parquet"
+    parquet.write_table(pyarrow.table([["a"], ["b"], [1]], names=["text", "text", "id"]), path)
+    with pytest.raises(UsageError, match="its columns are named"):
+        Dataset.from_parquet(path)
+    label = pyarrow.StructArray.from_arrays([pyarrow.array([1])] * 2, names=["n", "n"])
+    parquet.write_table(pyarrow.table({"text": ["a"], "id": ["a"], "label": label}), path)
+    with pytest.raises(UsageError, match="duplicate field names"):
+        Dataset.from_parquet(path)
+    cells = tmp_path / "d.csv"
+    cells.write_text('id,text,label\na,b,"{""n"": 1, ""n"": 2}"\n', encoding="utf-8")
+    with pytest.raises(UsageError, match=r"line 2: 'label' is no JSON .*'n' comes twice"):
+        Dataset.from_csv(cells, label="label")
+    cells.write_text('id,text,lines\na,b,"[{""sku"": ""x"", ""sku"": ""y""}]"\n', encoding="utf-8")
+    with pytest.raises(UsageError, match="the label does not fit the target: /lines"):
+        Dataset.from_csv(cells, label=["lines"]).checked(Invoice)
+
+
 def test_without_pyarrow_the_error_names_the_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -261,6 +282,26 @@ def test_labels_that_do_not_fit_are_refused_before_anything_is_asked(label: Any,
     left = dataset.checked(Invoice, skip_bad=True)
     assert [case.id for case in left] == ["b"]
     assert len(left.bad) == 1
+
+
+def test_what_is_skipped_when_read_is_skipped_when_it_is_held_to_the_target() -> None:
+    rows: list[dict[str, Any]] = [
+        {"id": "a", "text": "x", "label": LABEL},
+        {"id": "a", "text": "twice"},
+        {"id": "b", "text": "y", "label": {"name": "x"}},
+    ]
+    dataset = Dataset.of(rows, skip_bad=True)
+    report = evaluate(
+        Invoice,
+        dataset,
+        configs=[Configuration(name="a", options={"model": FakeProvider([json.dumps(LABEL)])})],
+    )
+    assert [each.case.id for each in report.answers["a"]] == ["a"]
+    assert [row.partition(":")[0] for row in report.bad] == ["row 2", "row 3"]
+    with pytest.raises(UsageError, match="1 of 2 labels cannot be used"):
+        dataset.checked(Invoice, skip_bad=False)
+    again = Dataset([Case(id="a", text="x"), Case(id="a", text="y")], skip_bad=True)
+    assert (len(again), len(again.bad)) == (1, 1)
 
 
 def test_labels_of_some_fields_need_not_be_whole_but_must_fit() -> None:

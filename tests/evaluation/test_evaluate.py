@@ -14,7 +14,15 @@ import pytest
 
 from extractkit import Sampling
 from extractkit.checks import in_range
-from extractkit.errors import MissingDependencyError, RateLimitError, UsageError
+from extractkit.errors import (
+    AuthenticationError,
+    ExtractkitError,
+    MissingDependencyError,
+    NotFoundError,
+    PermissionDeniedError,
+    RateLimitError,
+    UsageError,
+)
 from extractkit.evaluation import (
     Case,
     Configuration,
@@ -288,6 +296,55 @@ def test_a_wrong_configuration_is_an_error_and_a_wrong_input_is_an_answer() -> N
 
     with pytest.raises(MissingDependencyError):
         evaluate(Invoice, cases(), configs=[config("a", FakeProvider(missing))], concurrency=2)
+
+
+def test_a_configuration_that_cannot_work_is_found_before_the_others_are_asked_in_full(
+    tmp_path: Path,
+) -> None:
+    good = FakeProvider(echo)
+    bad = FakeProvider(lambda request: UsageError("needs 11 tokens"), model="other")
+    configs = [config("good", good), config("bad", bad)]
+    with pytest.raises(UsageError, match="needs 11 tokens"):
+        evaluate(Invoice, cases(20), configs=configs, journal=tmp_path / "j")
+    assert (len(good.requests), len(bad.requests)) == (1, 1)
+    evaluate(Invoice, cases(20), configs=configs[:1], journal=tmp_path / "j")
+    assert len(good.requests) == 20
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+@pytest.mark.parametrize("error", [AuthenticationError, PermissionDeniedError, NotFoundError])
+def test_nothing_more_is_asked_where_no_input_can_be_answered(
+    tmp_path: Path, concurrency: int, error: type[ExtractkitError]
+) -> None:
+    def reply(request: ModelRequest) -> Any:
+        return error("not any more") if len(provider.requests) > 5 else echo(request)
+
+    provider = FakeProvider(reply)
+    options: dict[str, Any] = {"configs": [config("a", provider)], "journal": tmp_path / "j"}
+    with pytest.raises(error, match="not any more"):
+        evaluate(Invoice, cases(20), concurrency=concurrency, **options)
+    asked = len(provider.requests)
+    assert 5 < asked <= 5 + 2 * concurrency
+    told: list[Progress] = []
+    with pytest.raises(error, match="not any more"):
+        evaluate(Invoice, cases(20), progress=told.append, **options)
+    assert sum(not each.is_new for each in told) == 5
+    assert len(provider.requests) == asked + 1
+
+
+def test_calls_that_began_before_the_first_answer_are_first_calls() -> None:
+    together = threading.Barrier(3)
+
+    def reply(request: ModelRequest) -> str:
+        if len(provider.requests) <= 3:
+            together.wait()
+        return echo(request)
+
+    provider = FakeProvider(reply)
+    report = evaluate(Invoice, cases(6), configs=[config("a", provider)], concurrency=3)
+    firsts = [each.observation.is_first for each in report.answers["a"]]
+    assert firsts[:3] == [True] * 3 and not firsts[-1]
+    assert len(report.summary("a").first_call_s) == sum(firsts)
 
 
 @pytest.mark.parametrize(

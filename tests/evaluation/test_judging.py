@@ -401,6 +401,8 @@ class Colour(Enum):
         (Text(), "a-b", "a\u2013B", True),
         (Text(), "a, b", "a b", False),
         (Text(words=True), "a, (b)", "A b.", True),
+        (Text(words=True), "!!!", "???", False),
+        (Text(words=True), "", "-", False),
         (Text(), "1", 1, False),
         (Number(), "1,000", 1000, False),
         (Number(), "abc", "abc", True),

@@ -328,6 +328,17 @@ def test_a_line_that_was_sealed_and_is_no_row_is_told(tmp_path: Path) -> None:
         assert [item.reason for item in journal.damage] == ["it is no row"]
 
 
+@pytest.mark.parametrize("kind", [Journal, JournalReader])
+def test_what_is_no_regular_file_is_refused_at_once(
+    tmp_path: Path, kind: type[JournalReader]
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (Path(os.devnull), pipe):
+        with pytest.raises(UsageError, match="is no regular file"):
+            kind(path)
+
+
 def test_what_cannot_be_opened_is_said(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="No such file"):
         JournalReader(tmp_path / "none")
