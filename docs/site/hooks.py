@@ -67,8 +67,8 @@ def _overview(known: list[Recipe]) -> str:
     rows = [f"| [{one.short_title}]({one.name}.md) | {one.title} |" for one in known]
     return (
         "# Cookbook\n\n"
-        "Each recipe is one script that runs without a key. What it prints stands on its page and is "
-        "compared\nwith every change. All of them as notebooks, with their inputs:\n\n"
+        "Each recipe is one script that runs without a key. What it prints stands on its page, "
+        "and is compared\nwith every change. All of them as notebooks, with their inputs:\n\n"
         "```sh\npython -m docs.site.recipes notebooks\n```\n\n"
         "| recipe | what it does |\n| --- | --- |\n" + "\n".join(rows) + "\n"
     )
@@ -83,7 +83,9 @@ def _room(room: str) -> str:
     parts = [f"# {room}", said]
     if elsewhere:
         links = [f"[`{name}`][extractkit.{name}]" for name in elsewhere]
-        parts.append(f"Also here, and described with [extractkit](extractkit.md): {', '.join(links)}.")
+        parts.append(
+            f"Also here, and described with [extractkit](extractkit.md): {', '.join(links)}."
+        )
     parts += [f"::: {room}.{name}" for name in names if name not in elsewhere]
     return "\n\n".join(parts) + "\n"
 

@@ -134,7 +134,7 @@ def notebook(recipe: Recipe) -> nbformat.NotebookNode:
 
 
 def write_notebooks(folder: Path) -> list[Path]:
-    """Write a notebook of each recipe, with everything that recipes read, and return their paths."""
+    """Return the notebooks that were written, beside everything that recipes read."""
     folder.mkdir(parents=True, exist_ok=True)
     for path in COOKBOOK.iterdir():
         if path.is_dir() and path.name != "__pycache__":
