@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from extractkit.cli import _arguments, _output, _showing, _targets, _ways
-from extractkit.cli._lines import say
+from extractkit.cli._lines import counted, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,7 +103,7 @@ def _progress(configs: Sequence[Configuration]) -> Generator[Callable[[Progress]
 
         yield tell
     if known:
-        say(f"{known} answers were in the journal and not asked for again")
+        say(f"in the journal and not asked for again: {counted(known, 'answer')}")
 
 
 def _code(report: EvaluationReport, journal: str | None) -> int:
@@ -121,7 +121,7 @@ def _code(report: EvaluationReport, journal: str | None) -> int:
         if journal is not None
         else "with --journal, the same call would ask again about them alone"
     )
-    say(f"{len(failed)} answers could not be asked for, the first: {failed[0]}; {again}")
+    say(f"{counted(len(failed), 'answer')} could not be asked for, the first: {failed[0]}; {again}")
     return 3
 
 

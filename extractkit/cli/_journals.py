@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from extractkit.cli import _arguments, _goals, _output, _showing, _targets, _ways
-from extractkit.cli._lines import say
+from extractkit.cli._lines import counted, say
 from extractkit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -84,8 +84,8 @@ def _recalled(
     notes = [f"the journal: {each}" for each in run.damage]
     if found.missing:
         notes.append(
-            f"{found.missing} answers are not in the journal, and no figure counts them: the run "
-            "did not come to them, or their texts are others now"
+            f"not in the journal, and counted by no figure: {counted(found.missing, 'answer')}; "
+            "the run did not come to them, or their texts are others now"
         )
     return found.report, target, notes
 
@@ -156,7 +156,8 @@ def _run_export(arguments: argparse.Namespace) -> int:
     else:
         for note in notes:
             say(note)
-        say(f"wrote {len(lines)} pairs of {answers} answers to {arguments.output}")
+        pairs_of = f"{counted(len(lines), 'pair')} of {counted(answers, 'answer')}"
+        say(f"wrote {pairs_of} to {arguments.output}")
     return 0 if lines else 1
 
 

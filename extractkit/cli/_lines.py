@@ -12,11 +12,16 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import Literal, TextIO
 
-__all__ = ["UnwritableError", "say", "silence", "stream", "tell", "writing"]
+__all__ = ["UnwritableError", "counted", "say", "silence", "stream", "tell", "writing"]
 
 
 class UnwritableError(Exception):
     """Standard output is closed or full, or a file cannot be written."""
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number with what is counted, such as "1 answer" and "2 answers"."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def stream(name: Literal["stdin", "stdout", "stderr"]) -> TextIO | None:

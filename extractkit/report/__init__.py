@@ -51,8 +51,8 @@ def to_html(result: ExtractionResult[Any], text: str, *, title: str = "Extractio
     Hovering over a marked value, or reaching it with the keyboard, shows its path, value, match
     grade and level; following it leads to its row among the values, and back. What was not found
     and every finding stand beside. The file needs nothing but itself, loads nothing and runs no
-    script. NUL is shown as ␀; halves of surrogate pairs and the characters that turn the direction
-    of what follows them as �.
+    script. Control characters are shown by their pictures, such as ␀; halves of surrogate pairs,
+    characters that are none, and those that turn the direction of what follows them as �.
 
     Args:
         result: Any result, with a value or without.

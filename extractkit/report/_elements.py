@@ -29,9 +29,13 @@ Child: TypeAlias = "str | Mapping[str, str]"
 # One character for one character: what no page can hold, and what would show the characters
 # around it in another order than they have.
 _SHOWN_AS: Final = {
-    0: "\u2400",
+    **{code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\t\n\r"},
+    0x7F: "\u2421",
+    **dict.fromkeys((*range(0x80, 0xA0), *range(0xD800, 0xE000)), "\ufffd"),
     **dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), "\ufffd"),
-    **dict.fromkeys(range(0xD800, 0xE000), "\ufffd"),
+    **dict.fromkeys(range(0xFDD0, 0xFDF0), "\ufffd"),
+    **dict.fromkeys(range(0xFFFE, 0x110000, 0x10000), "\ufffd"),
+    **dict.fromkeys(range(0xFFFF, 0x110000, 0x10000), "\ufffd"),
 }
 _VOID: Final = frozenset({"br", "meta"})
 

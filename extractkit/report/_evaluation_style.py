@@ -51,8 +51,9 @@ summary { cursor: pointer; padding: .25rem 0; overflow-wrap: anywhere; }
 }
 .failure .value + .value { margin-top: 0; }
 .failure .source { position: static; margin: .6rem 0; }
-.failure .source pre { max-height: 28rem; overflow-y: auto; padding-bottom: 1rem; }
-.failure .marked pre { padding-bottom: 5rem; }
+.failure .source pre { max-height: none; overflow: visible; padding-bottom: 1rem; }
+/* Room below the last line, where the tip of a mark in it opens. */
+.failure .long pre { max-height: 28rem; overflow-y: auto; padding-bottom: 5rem; }
 .failure .path { font-size: .8125rem; }
 .failure .answer { background: var(--box); padding: .5rem; border-radius: .3rem; }
 @media (max-width: 48rem) {
@@ -67,7 +68,7 @@ summary { cursor: pointer; padding: .25rem 0; overflow-wrap: anywhere; }
 }
 @media print {
   .table { overflow: visible; }
-  .failure .source pre { max-height: none; padding-bottom: 1rem; overflow: visible; }
+  .failure .long pre { max-height: none; padding-bottom: 1rem; overflow: visible; }
   .bar, .empty { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 }
 """

@@ -21,6 +21,9 @@ __all__ = ["Failures"]
 
 _TEXT: Final = 4_000
 """Characters of a source that are shown."""
+_SHORT: Final = 600
+"""Up to so many characters, and lines as follow, a source is shown without a scroll bar."""
+_SHORT_LINES: Final = 15
 _VALUES: Final = 60
 """Values of an answer that are shown, and places of a label that it misses."""
 _FINDINGS: Final = 20
@@ -100,7 +103,8 @@ class Failures:
         others = [each for each in judged_all if each.found_at not in shown_at]
         yield from _missing(others) if observation.status == "ok" else _label(others)
         yield from _findings(observation.findings)
-        kind = "source marked" if marks else "source"
+        is_long = len(text) > _SHORT or text.count("\n") > _SHORT_LINES
+        kind = "source long" if is_long else "source"
         yield element("div", marked_source(text, marks), {"class": kind})
         yield from _left_out(len(answered.case.text), _TEXT, "characters of the source")
 

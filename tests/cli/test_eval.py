@@ -135,7 +135,7 @@ def test_what_is_known_is_not_asked_again(run: Run, answering: Answering, data: 
     assert len(provider.requests) == 2
     second = run(*_EVAL, "--journal", "run.jsonl", "--json")
     assert len(provider.requests) == 3
-    assert "2 answers were in the journal" in second.err
+    assert "in the journal and not asked for again: 2 answers" in second.err
     assert json.loads(first.out)["configurations"]["default"]["figures"]["inputs"] == 2
     assert json.loads(second.out)["configurations"]["default"]["figures"]["inputs"] == 3
 
@@ -198,7 +198,7 @@ def test_answers_that_are_missing_and_lines_that_are_damaged_are_told(
     ran = run("report", "run.jsonl")
     assert ran.code == 0
     said = " ".join(ran.out.split())
-    assert "2 answers are not in the journal, and no figure counts them" in said
+    assert "not in the journal, and counted by no figure: 2 answers; the run" in said
     assert "line 3 (" in said
     assert "is damaged" in said
 
@@ -265,7 +265,7 @@ def test_a_model_that_cannot_be_asked_is_told_and_asked_again(
     answering(fails)
     ran = run(*_EVAL, "--journal", "run.jsonl", "--json")
     assert ran.code == 3
-    assert "1 answers could not be asked for, the first: BadRequestError: too long" in ran.err
+    assert "1 answer could not be asked for, the first: BadRequestError: too long" in ran.err
     assert "the same call asks again" in ran.err
     assert "with --journal" in run(*_EVAL).err
     report = run("report", "run.jsonl", "--json")
@@ -307,7 +307,7 @@ def test_exact_answers_become_conversations_as_they_were_sent(
     run(*_EVAL, "--instructions", "Read well.", "--journal", "run.jsonl")
     ran = run("export", "run.jsonl", "-o", "train.jsonl")
     assert ran.code == 0
-    assert "wrote 1 pairs of 3 answers to train.jsonl" in ran.err
+    assert "wrote 1 pair of 3 answers to train.jsonl" in ran.err
     (record,) = _lines(data / "train.jsonl")
     sent = [{"role": it.role, "content": it.content} for it in provider.requests[0].messages]
     answer = {"role": "assistant", "content": '{"name": "Oslo", "kind": "town"}'}

@@ -60,3 +60,27 @@ def test_a_mark_leads_to_its_value_and_back(browser: Any, file: Path) -> None:
     assert page.locator(f"{goal}:target").count() == 1
     assert page.locator(f"{goal} a").first.get_attribute("href").startswith("#place-")
     page.close()
+
+
+def test_the_box_of_a_short_source_ends_with_it_and_a_long_one_scrolls(
+    browser: Any, tmp_path: Path
+) -> None:
+    page = browser.new_page(viewport={"width": 1200, "height": 800})
+    for more, is_long in (("", False), ("word " * 400, True)):
+        report = made([("wrong", wrong)], inputs=1, more=more)
+        path = tmp_path / "report.html"
+        path.write_text(evaluation_to_html(EvaluationFigures.of(report)), encoding="utf-8")
+        page.goto(path.as_uri())
+        page.evaluate("document.querySelectorAll('details').forEach(it => { it.open = true; })")
+        below = page.evaluate(
+            """() => {
+                const box = document.querySelector('.failure pre.text');
+                const text = document.createRange();
+                text.selectNodeContents(box);
+                return [box.getBoundingClientRect().bottom - text.getBoundingClientRect().bottom,
+                        getComputedStyle(box).overflowY];
+            }"""
+        )
+        assert (below[1] == "auto") is is_long
+        assert is_long or below[0] < 24
+    page.close()

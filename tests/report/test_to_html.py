@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -331,8 +332,20 @@ def _cases(draw: st.DrawFn) -> tuple[str, ExtractionResult[Any]]:
 
 
 def _shown(text: str) -> str:
-    turned = "\u202a-\u202e\u2066-\u2069"
-    return re.sub(f"[\ud800-\udfff{turned}]", "\ufffd", text.replace("\0", "\u2400"))
+    return "".join(map(_seen, text))
+
+
+def _seen(character: str) -> str:
+    code, kind = ord(character), unicodedata.category(character)
+    if kind == "Cc" and code <= 0x7F and character not in "\t\n\r":
+        return "\u2421" if code == 0x7F else chr(0x2400 + code)
+    is_none = code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
+    is_turning = unicodedata.bidirectional(character) in _TURNING
+    is_c1 = kind == "Cc" and code > 0x7F
+    return "\ufffd" if kind == "Cs" or is_c1 or is_none or is_turning else character
+
+
+_TURNING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
 
 @settings(deadline=None)
