@@ -30,6 +30,12 @@ __all__ = ["Difference", "Summary", "differences", "per_input", "summarise"]
 Reader: TypeAlias = Callable[[Measures], float | None]
 """What is read of one answer; None where it says nothing."""
 
+
+def _abstains(each: Measures) -> bool:
+    """Whether there is a value and some field of it is UNKNOWN."""
+    return each.ok and any(count["unknown"] for count in each.given.values())
+
+
 _ALWAYS: Final[Mapping[str, Reader]] = {
     "ok": lambda each: each.ok,
     "parse": lambda each: each.parse,
@@ -42,7 +48,11 @@ _ALWAYS: Final[Mapping[str, Reader]] = {
     "filtered": lambda each: each.status == "filtered",
     "invalid": lambda each: each.status == "invalid",
     "error": lambda each: each.status == "error",
+    "abstained": _abstains,
     "exact, of those with a value": lambda each: each.exact if each.ok else None,
+    "exact, of those with a value and no UNKNOWN": (
+        lambda each: each.exact if each.ok and not _abstains(each) else None
+    ),
     "grounded, of those with a claim": lambda each: each.grounded if each.claims else None,
 }
 _AMOUNTS: Final[Mapping[str, Reader]] = {
@@ -68,10 +78,17 @@ _GIVEN: Final[tuple[_Cell, ...]] = (
     ("null", "fabricated"),
     ("unknown", "fabricated"),
 )
+_COVERED: Final = tuple(
+    cell
+    for cell in _ALL
+    if cell[1] not in ("declined", "unanswered") and cell != ("unknown", "right")
+)
 _SHARES: Final[Mapping[str, tuple[Sequence[_Cell], Sequence[_Cell]]]] = {
     "recall": ([("value", "right")], _HELD),
     "precision": ([("value", "right")], _GIVEN),
     "missed": ([("value", "missed")], _HELD),
+    "coverage": (_COVERED, _ALL),
+    "right, of those covered": ([("value", "right"), ("null", "empty")], _COVERED),
     "declined": ([(state, "declined") for state in _STATES], _ALL),
     "fabricated, of those absent": (
         [("null", "fabricated")],

@@ -22,6 +22,8 @@ _SHARES: Final = (
     ("right", "right"),
     ("recall", "recall"),
     ("precision", "precision"),
+    ("coverage", "coverage"),
+    ("right, of those covered", "right, of those covered"),
     ("null given", "null, of values given"),
     ("UNKNOWN given", "unknown, of values given"),
     ("fabricated, of those absent", "fabricated, of those absent"),

@@ -305,3 +305,24 @@ def test_what_the_label_held_says_which_places_count() -> None:
     assert (open_["recall"].estimate, open_["recall"].count) == (0.5, 2)
     assert (open_["precision"].estimate, open_["precision"].count) == (1.0, 1)
     assert open_["fabricated, of those absent"].count == 2
+    assert (open_["coverage"].estimate, open_["coverage"].count) == (0.5, 6)
+    assert (open_["right, of those covered"].estimate, open_["right, of those covered"].count) == (
+        pytest.approx(2 / 3),
+        3,
+    )
+    assert cut["coverage"].estimate == pytest.approx(2 / 3)
+    assert cut["right, of those covered"].estimate == 1.0
+
+
+def test_abstaining_is_a_rate_of_its_own_beside_what_is_right_without_it() -> None:
+    observations = [
+        observed(json.dumps(LABEL)),
+        observed(json.dumps(changed(total=1))),
+        observed(json.dumps(changed(kind="unknown"))),
+        observed('{"name"', retry=Retry(answers=0)),
+    ]
+    rates = summarise([measure(each, id=str(k)) for k, each in enumerate(observations)]).rates
+    assert (rates["ok"].estimate, rates["abstained"].estimate) == (0.75, 0.25)
+    kept = rates["exact, of those with a value and no UNKNOWN"]
+    assert (kept.estimate, kept.count) == (0.5, 2)
+    assert rates["exact"].estimate == 0.25
