@@ -29,7 +29,7 @@ _SECONDS = 120
 def follow(page: Path, folder: Path, *, compared: bool = True) -> str:
     """Run the page's fences in `folder`; return where they print what the page does not show."""
     printed, faults = "", list[str]()
-    with _page_module() as module, contextlib.chdir(folder):
+    with _page_module(folder) as module, contextlib.chdir(folder):
         for fence in fences(page):
             if fence.kind == "output":
                 difference = differences(fence.body, printed) if compared else ""
@@ -38,6 +38,7 @@ def follow(page: Path, folder: Path, *, compared: bool = True) -> str:
                 target = folder / fence.argument
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_text(fence.body, encoding="utf-8")
+                _forget(folder)  # what was imported from there is read anew
             elif fence.kind in {"help", "install", "not run"}:
                 _look_at(fence, module)
             elif fence.kind == "answered":
@@ -51,14 +52,26 @@ def follow(page: Path, folder: Path, *, compared: bool = True) -> str:
 
 
 @contextlib.contextmanager
-def _page_module() -> Iterator[ModuleType]:
+def _page_module(folder: Path) -> Iterator[ModuleType]:
+    """Give a module for the code, which can import the files of the folder, and nobody after it."""
     # Pydantic looks annotations up in the module that a class says it is from.
     module = ModuleType("page_of_the_docs")
     sys.modules[module.__name__] = module
+    sys.path.insert(0, str(folder))
     try:
         yield module
     finally:
+        sys.path.remove(str(folder))
+        _forget(folder)
         del sys.modules[module.__name__]
+
+
+def _forget(folder: Path) -> None:
+    """Forget what was imported from the folder, but not from an environment that lies in it."""
+    for name, module in list(sys.modules.items()):
+        path = Path(module.__dict__.get("__file__") or "/")
+        if path.is_relative_to(folder) and not path.is_relative_to(folder / ".venv"):
+            del sys.modules[name]
 
 
 def _look_at(fence: Fence, module: ModuleType) -> None:

@@ -2,7 +2,7 @@
 
 `‹number›` stands for one number: digits with commas, a point, a sign, an exponent. Two or more
 spaces before it stand for one or more, as numbers of a column are padded to their width.
-Everything else is literal.
+Everything else is literal, but for white space at the end of a line.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PADDED = re.compile(f"(?: {{2,}})?{MASK}")
 
 def differences(shown: str, printed: str) -> str:
     """Return a diff from what is shown to what was printed; empty where they agree."""
-    expected, found = shown.split("\n"), printed.split("\n")
+    expected, found = _lines(shown), _lines(printed)
     if all(_agree(line, other) for line, other in zip_longest(expected, found)):
         return ""
     rest = list(found)
@@ -30,6 +30,10 @@ def differences(shown: str, printed: str) -> str:
             expected[number] = rest[position]
             del rest[: position + 1]
     return "\n".join(difflib.unified_diff(expected, found, "shown", "printed", lineterm=""))
+
+
+def _lines(text: str) -> list[str]:
+    return [line.rstrip(" ") for line in text.split("\n")]
 
 
 def _agree(line: str | None, other: str | None) -> bool:

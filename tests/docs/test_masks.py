@@ -44,6 +44,10 @@ def test_a_number_may_be_wider_than_its_column(printed: str) -> None:
     assert differences("a   ‹number› ms", printed) == ""
 
 
+def test_white_space_at_the_end_of_a_line_is_not_seen() -> None:
+    assert differences("a\nb\n", "a   \nb \n") == ""
+
+
 def test_the_diff_shows_the_lines_that_differ_and_no_masked_ones() -> None:
     shown = "‹number› read\nright: 4\n‹number› s\n"
     diff = differences(shown, "12 read\nright: 5\n0.3 s\n").splitlines()
