@@ -42,7 +42,7 @@ STATED: dict[str, dict[str, Any]] = {
 # %% [markdown]
 # ## Every term required
 #
-# `lint` reads the model alone; it asks nobody.
+# [`lint`](../docs/reference/lint.md) reads the model alone; it asks nobody.
 
 
 # %%
@@ -172,7 +172,7 @@ for name, result in results.items():
 # %% [markdown]
 # One error is left that no finding tells of: the law of `secrecy` is stated, and the answer is
 # null. Here `confidence` helps, the probability of what was chosen among what could be: barely
-# more than one half. docs/how-to/choose-a-threshold.md says how to make a rule of it.
+# more than one half. To make a rule of it, [choose a threshold](../docs/how-to/choose-a-threshold.md).
 
 # %%
 law = results["secrecy"].confidence["/law"]

@@ -65,9 +65,9 @@ class Invoice(BaseModel):
 # %% [markdown]
 # ## What must hold
 #
-# Sums and order are ready checks. A product is not, so we write one: a function that yields a
-# finding, with the JSON Pointer of the field at fault, for each thing that is wrong. A value that
-# is null is not compared; 0 is never put in its place.
+# Sums and order are [ready checks](../docs/reference/checks.md). A product is not, so we write one:
+# a function that yields a finding, with the JSON Pointer of the field at fault, for each thing that
+# is wrong. A value that is null is not compared; 0 is never put in its place.
 
 
 # %%
