@@ -172,7 +172,8 @@ for name, result in results.items():
 # %% [markdown]
 # One error is left that no finding tells of: the law of `secrecy` is stated, and the answer is
 # null. Here `confidence` helps, the probability of what was chosen among what could be: barely
-# more than one half. To make a rule of it, [choose a threshold](../docs/how-to/choose-a-threshold.md).
+# more than one half. To make a rule of it,
+# [choose a threshold](../docs/how-to/choose-a-threshold.md).
 
 # %%
 law = results["secrecy"].confidence["/law"]
