@@ -114,6 +114,7 @@ def show(title: str, result: ExtractionResult[Any], text: str) -> None:
     """Print the lines of an invoice with where they stand, and what is wrong."""
     value = "no value" if result.value is None else "a value"
     print(f"{title}: {result.status.value}, {result.validity.name}, {value}")
+    print(f"  issued {result.document['issued']}, due {result.document['due'] or '-'}")
     for position, line in enumerate(result.document["lines"]):
         spans = [result.evidence.get(f"/lines/{position}/{name}") for name in line]
         places = [text.count("\n", 0, span.start) + 1 for span in spans if span is not None]
@@ -134,8 +135,8 @@ small = Extractor(Invoice, model=Local(), checks=CHECKS, retry=Retry(answers=0))
 show("small model, alder.txt", small.extract(alder), alder)
 
 # %% [markdown]
-# The sums find out. The answer is CONSISTENT no more, so `value` is None and nobody books it by
-# mistake; `document` is kept for those who look into it.
+# The sums show it. The answer is not CONSISTENT, so `value` is None and nobody books it by mistake;
+# `document` is kept for those who look into it.
 #
 # ## A model that can be told
 #
