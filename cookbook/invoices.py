@@ -136,7 +136,8 @@ show("small model, alder.txt", small.extract(alder), alder)
 
 # %% [markdown]
 # The sums show it. The answer is not CONSISTENT, so `value` is None and nobody books it by mistake;
-# `document` is kept for those who look into it.
+# `document` is kept for those who look into it. No check tells of the due date, which is the day of
+# issue here: an invoice may be due at once, so the order holds.
 #
 # ## A model that can be told
 #
