@@ -74,29 +74,27 @@ def applied(
     """
     native = lookup(base_url, endpoint, model, "native")
     json_mode = lookup(base_url, endpoint, model, "json_mode")
+    told: list[str] = []
+    if native is not None:
+        told.append(_told(native, "holds its answers to the schema", "the schema"))
+        if not native.enforced:
+            table = _without(table)
+        elif table.enforcement is None:
+            table = dataclasses.replace(table, enforcement="native", dialect=dialect)
     if json_mode is not None:
+        told.append(_told(json_mode, "gives JSON where it is wished for", "the wish for JSON"))
         table = dataclasses.replace(table, json_mode=json_mode.enforced)
-        held = "gives JSON where it is wished for"
-        table = _told(
-            table, json_mode, held if json_mode.enforced else _against(json_mode, "that wish")
-        )
-    if native is None:
-        return table
-    if not native.enforced:
-        return _told(_without(table), native, _against(native, "the schema"))
-    if table.enforcement is None:
-        table = dataclasses.replace(table, enforcement="native", dialect=dialect)
-    return _told(table, native, "holds its answers to the schema")
+    return dataclasses.replace(table, source="; ".join(told)) if told else table
 
 
 def _without(table: Capabilities) -> Capabilities:
     return dataclasses.replace(table, enforcement=None, dialect=None)
 
 
-def _against(verdict: Verdict, what: str) -> str:
-    return f"{'refuses' if verdict.refused else 'ignores'} {what}"
-
-
-def _told(table: Capabilities, verdict: Verdict, what: str) -> Capabilities:
-    source = f"verify_enforcement found on {verdict.date} that the server {what}"
-    return dataclasses.replace(table, source=source)
+def _told(verdict: Verdict, held: str, what: str) -> str:
+    """Return what was found out, as a sentence."""
+    against = f"{'refuses' if verdict.refused else 'ignores'} {what}"
+    return (
+        f"verify_enforcement found on {verdict.date} that the server "
+        f"{held if verdict.enforced else against}"
+    )

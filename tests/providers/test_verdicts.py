@@ -110,7 +110,7 @@ def test_a_server_that_refuses_aloud_is_not_said_to_ignore(server: Loopback, mod
     assert (found.enforced, found.refused) == (False, True)
     server.play(json_reply(chat.body(Answer(text='{"name": "Oslo"}'))))
     reason = extracted(door).strategy_reason
-    what = "the schema" if mode == "native" else "that wish"
+    what = "the schema" if mode == "native" else "the wish for JSON"
     assert f"found on {found.date} that the server refuses {what}" in reason
     assert "ignores" not in reason
     door.close()
@@ -126,6 +126,19 @@ def test_a_server_that_the_table_believes_in_is_not_believed_against_a_verdict()
     _verdicts.record(door.base_url, door.endpoint, "gpt-4o", "native", proven)
     assert door.capabilities.enforcement == "native"
     assert "found on 2026-11-30" in door.capabilities.source
+
+
+def test_what_was_found_of_both_modes_is_told() -> None:
+    door = OpenAIChat("gpt-4o", api_key="nobody's")
+    ignored = _verdicts.Verdict(enforced=False, date="2026-11-29")
+    given = _verdicts.Verdict(enforced=True, date="2026-11-30")
+    _verdicts.record(door.base_url, door.endpoint, "gpt-4o", "native", ignored)
+    _verdicts.record(door.base_url, door.endpoint, "gpt-4o", "json_mode", given)
+    assert (door.capabilities.enforcement, door.capabilities.json_mode) == (None, True)
+    assert door.capabilities.source == (
+        "verify_enforcement found on 2026-11-29 that the server ignores the schema; "
+        "verify_enforcement found on 2026-11-30 that the server gives JSON where it is wished for"
+    )
 
 
 def test_what_was_found_of_a_mode_for_any_json_counts_too(server: Loopback) -> None:
