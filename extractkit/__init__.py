@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         stream,
         verify_enforcement,
     )
-    from extractkit.engine import Enforcement
+    from extractkit.batch import aextract_many, extract_many
     from extractkit.fields import UNKNOWN, Grounded, Inferred, Reasoning, Unknown, Verbatim
     from extractkit.messages import Sampling
     from extractkit.results import (
@@ -44,16 +44,16 @@ if TYPE_CHECKING:
         Strategy,
         Validity,
     )
-    from extractkit.schema import LintFinding, compile_schema, lint
+    from extractkit.schema import compile_schema, lint
     from extractkit.tools import Tool, ToolCall, ToolCalls, tool
 
 # fmt: off
 __all__ = [
-    "UNKNOWN", "Cascade", "CascadeResult", "Confidence", "Decoding", "Enforcement", "Example",
-    "ExtractionResult", "Extractor", "FieldState", "Finding", "Grounded", "Grounding", "Inferred",
-    "LintFinding", "PartialResult", "Reasoning", "Retry", "Sampling", "Span", "Status", "Strategy",
-    "Tool", "ToolCall", "ToolCalls", "Unknown", "Validity", "Verbatim", "acall_tools", "aextract",
-    "astream", "averify_enforcement", "call_tools", "compile_schema", "extract", "lint",
+    "UNKNOWN", "Cascade", "CascadeResult", "Confidence", "Decoding", "Example", "ExtractionResult",
+    "Extractor", "FieldState", "Finding", "Grounded", "Grounding", "Inferred", "PartialResult",
+    "Reasoning", "Retry", "Sampling", "Span", "Status", "Strategy", "Tool", "ToolCall", "ToolCalls",
+    "Unknown", "Validity", "Verbatim", "acall_tools", "aextract", "aextract_many", "astream",
+    "averify_enforcement", "call_tools", "compile_schema", "extract", "extract_many", "lint",
     "parse_tool_calls", "stream", "tool", "verify_enforcement",
 ]
 
@@ -63,14 +63,14 @@ _HOME = {
         "averify_enforcement", "call_tools", "extract", "parse_tool_calls", "stream",
         "verify_enforcement",
     ),
-    "engine": ("Enforcement",),
+    "batch": ("aextract_many", "extract_many"),
     "fields": ("UNKNOWN", "Grounded", "Inferred", "Reasoning", "Unknown", "Verbatim"),
     "messages": ("Sampling",),
     "results": (
         "Confidence", "Decoding", "Example", "ExtractionResult", "FieldState", "Finding",
         "Grounding", "PartialResult", "Retry", "Span", "Status", "Strategy", "Validity",
     ),
-    "schema": ("LintFinding", "compile_schema", "lint"),
+    "schema": ("compile_schema", "lint"),
     "tools": ("Tool", "ToolCall", "ToolCalls", "tool"),
 }
 # fmt: on

@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from extractkit.api._extractor import Extractor, aextract, extract
+from extractkit.api._extractor import Extractor, ExtractorOptions, aextract, extract
 from extractkit.api._result_stream import ResultStream
 from extractkit.api._verifying import averify_enforcement, verify_enforcement
 
@@ -28,6 +28,7 @@ __all__ = [
     "CascadeResult",
     "CascadeStage",
     "Extractor",
+    "ExtractorOptions",
     "ResultStream",
     "StageReport",
     "acall_tools",

@@ -36,7 +36,7 @@ from extractkit.results import (
     Validity,
 )
 
-__all__ = ["Extractor", "Options", "aextract", "extract"]
+__all__ = ["Extractor", "ExtractorOptions", "Options", "aextract", "extract"]
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ class Options(TypedDict, total=False):
     timeout_s: float | None
 
 
-class _ExtractorOptions(Options, total=False):
+class ExtractorOptions(Options, total=False):
     """The keywords of an Extractor, for type checkers."""
 
     cache: object
@@ -98,10 +98,10 @@ class Extractor(Generic[T]):
     """
 
     @overload
-    def __init__(self, target: type[T], **options: Unpack[_ExtractorOptions]) -> None: ...
+    def __init__(self, target: type[T], **options: Unpack[ExtractorOptions]) -> None: ...
     @overload
     def __init__(
-        self: Extractor[Any], target: Any, **options: Unpack[_ExtractorOptions]
+        self: Extractor[Any], target: Any, **options: Unpack[ExtractorOptions]
     ) -> None: ...
     def __init__(
         self,

@@ -21,7 +21,6 @@ from typing import Any, Literal, TypeAlias, TypeVar
 from pydantic import BaseModel
 
 from extractkit import (
-    Enforcement,
     ExtractionResult,
     Retry,
     Sampling,
@@ -32,6 +31,7 @@ from extractkit import (
     extract,
     verify_enforcement,
 )
+from extractkit.engine import Enforcement
 from extractkit.errors import ConnectError, ExtractkitError
 from extractkit.messages import Constraint, Message, ModelRequest, ModelResponse, StopReason
 from extractkit.providers import Anthropic, Compatible, OpenAIChat, OpenAIResponses

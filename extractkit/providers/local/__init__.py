@@ -15,7 +15,7 @@ import weakref
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar
 
 from extractkit.errors import MissingDependencyError, UnsupportedError, UsageError
 from extractkit.messages import (
@@ -70,6 +70,9 @@ class Local:
     Raises:
         UsageError: If an argument is out of range or no whole number.
     """
+
+    at_once: ClassVar[int] = 1
+    """Requests that it works on at the same time; who sends more waits in a queue."""
 
     def __init__(
         self,
