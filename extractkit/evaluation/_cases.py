@@ -1,6 +1,6 @@
 """One input with its label, and how it is made of a row.
 
-Neighbours: `_tables` gives rows, `_dataset` keeps the cases.
+Neighbours: `tables` gives rows, `_dataset` keeps the cases.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, final
 
-from extractkit.evaluation._tables import Fault, read_json
-from extractkit.paths import JsonValue, Pointer, get, is_object, join, split
+from extractkit.paths import JsonValue, Pointer, is_object, join, split
+from extractkit.tables import Fault, cell, input_of, read_json
 
 __all__ = ["UNLABELLED", "BadRow", "Case", "Columns", "Mapped", "Unlabelled"]
 
@@ -92,33 +92,28 @@ class Mapped:
         """Return the case of a row, or why there is none."""
         if isinstance(row, Fault):
             return BadRow(place=place, reason=row.reason)
+        found = input_of(place, row, text=self._text, id=self._id)
+        if isinstance(found, Fault):
+            return BadRow(place=place, reason=found.reason)
         try:
-            text = _cell(row, self._text)
-            name = place.rpartition(" ")[2] if self._id is None else _cell(row, self._id)
             label = self._label(row)
         except (KeyError, ValueError) as exc:
             return BadRow(place=place, reason=str(exc.args[0]))
-        if not isinstance(text, str):
-            return BadRow(place=place, reason=f"{self._text!r} is {text!r:.60}, expected a text")
-        if isinstance(name, int) and not isinstance(name, bool):
-            name = str(name)
-        if not isinstance(name, str) or not name:
-            return BadRow(place=place, reason=f"{self._id!r} is {name!r:.60}, expected an id")
-        return Case(id=name, text=text, label=label, place=place)
+        return Case(id=found[0], text=found[1], label=label, place=place)
 
     def _label(self, row: Mapping[str, Any]) -> Any:
         if self._whole is not None:
             # Data sets without labels are read with the same call.
             if self._whole == "label" and "label" not in row:
                 return UNLABELLED
-            whole = _cell(row, self._whole)
+            whole = cell(row, self._whole)
             return _parsed(self._whole, whole) if self._is_text else whole
         if not self._parts:
             return UNLABELLED
         label: dict[str, JsonValue] = {}
         for pointer, column in self._parts.items():
-            cell = _cell(row, column)
-            _put(label, pointer, None if self._is_text and cell == "" else cell)
+            found = cell(row, column)
+            _put(label, pointer, None if self._is_text and found == "" else found)
         return label
 
 
@@ -131,19 +126,6 @@ def _parsed(column: str, cell: str) -> JsonValue:
 
 def _pointer(field: str) -> Pointer:
     return field if field.startswith("/") else join("", field)
-
-
-def _cell(row: Mapping[str, Any], column: str) -> Any:
-    """Return what stands in a column, or at a JSON Pointer into the row."""
-    if column in row:
-        return row[column]
-    try:
-        if column.startswith("/"):
-            return get(dict(row), column)
-    except KeyError:
-        pass
-    names = ", ".join(map(repr, row)) or "none"
-    raise KeyError(f"no column {column!r}; found {names:.200}")
 
 
 def _put(label: dict[str, JsonValue], pointer: Pointer, value: JsonValue) -> None:

@@ -1,6 +1,6 @@
 """Inputs with their labels, read whole and checked before anything is spent.
 
-Neighbours: `_tables` reads files row by row, `_cases` makes cases of rows, `_labels` holds labels
+Neighbours: `tables` reads files row by row, `_cases` makes cases of rows, `_labels` holds labels
 to the target, `evaluate` asks for answers. Nothing is guessed: what cannot be used is told with
 its line.
 """
@@ -15,9 +15,9 @@ from typing import Any, Final, overload
 from extractkit.errors import UsageError
 from extractkit.evaluation._cases import BadRow, Case, Columns, Mapped
 from extractkit.evaluation._labels import Labels
-from extractkit.evaluation._tables import Table, read_csv, read_jsonl, read_parquet
 from extractkit.paths import Pointer
 from extractkit.schema import CompiledSchema, compile_schema
+from extractkit.tables import Table, read_csv, read_jsonl, read_parquet
 
 __all__ = ["Dataset"]
 

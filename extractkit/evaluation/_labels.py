@@ -12,7 +12,6 @@ from typing import Any, Final
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from extractkit import checks
-from extractkit.evaluation._tables import read_json
 from extractkit.fields import Unknown
 from extractkit.paths import JsonValue, Pointer, get, is_array, is_object
 from extractkit.results import Finding, Grounding
@@ -27,6 +26,7 @@ from extractkit.schema.nodes import (
     StringNode,
     UnionNode,
 )
+from extractkit.tables import read_json
 
 __all__ = ["Labels"]
 

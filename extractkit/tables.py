@@ -1,6 +1,7 @@
 """Rows of JSONL, CSV and Parquet files, one by one, each with its place; what is no row is told.
 
-Neighbours: `_dataset` says what the columns are. Parquet needs pyarrow, in the extra `files`.
+Neighbours: `evaluation` and `batch` say what the columns are. Parquet needs pyarrow, in the extra
+`files`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -18,9 +19,18 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from extractkit.errors import MissingDependencyError, UsageError
-from extractkit.paths import JsonValue, is_array, is_object
+from extractkit.paths import JsonValue, get, is_array, is_object
 
-__all__ = ["Fault", "Table", "read_csv", "read_json", "read_jsonl", "read_parquet"]
+__all__ = [
+    "Fault",
+    "Table",
+    "cell",
+    "input_of",
+    "read_csv",
+    "read_json",
+    "read_jsonl",
+    "read_parquet",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,18 +47,28 @@ Table: TypeAlias = Iterator[tuple[str, Mapping[str, Any] | Fault]]
 _NO_NAMES: Final = Fault(reason="it is empty")
 
 
-def read_jsonl(path: str | os.PathLike[str]) -> Table:
+def read_jsonl(source: str | os.PathLike[str] | Iterable[bytes]) -> Table:
     """Yield the objects of a JSONL file; lines without anything are left out.
+
+    Args:
+        source: The file, or its lines.
 
     Raises:
         UsageError: If the file cannot be opened.
     """
-    with _opened(path) as file:
-        for number, line in enumerate(file, start=1):
-            if number == 1:
-                line = line.removeprefix(b"\xef\xbb\xbf")
-            if line.strip():
-                yield f"line {number}", _object(line)
+    if not isinstance(source, str | os.PathLike):
+        yield from _objects(source)
+        return
+    with _opened(source) as file:
+        yield from _objects(file)
+
+
+def _objects(lines: Iterable[bytes]) -> Table:
+    for number, line in enumerate(lines, start=1):
+        if number == 1:
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        if line.strip():
+            yield f"line {number}", _object(line)
 
 
 def _object(line: bytes) -> Mapping[str, Any] | Fault:
@@ -89,17 +109,32 @@ def read_csv(path: str | os.PathLike[str], *, delimiter: str = ",") -> Table:
     Raises:
         UsageError: If the file cannot be opened, is not UTF-8, has no names or one twice.
     """
-    with _opened(path) as file:
-        content = file.read()
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as exc:
-        line = content[: exc.start].count(b"\n") + 1
-        raise UsageError(f"{path}, line {line}: not UTF-8: {exc.reason}; convert the file") from exc
     given: Any = delimiter
     if not isinstance(given, str) or len(given) != 1 or given in '"\r\n':
         raise UsageError(f"delimiter={given!r:.60}: expected one character, such as ';'")
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    with _opened(path) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+        try:
+            yield from _csv_table(path, csv.reader(text, delimiter=delimiter, strict=True))
+        except UnicodeDecodeError as exc:
+            line = _line_not_utf8(path)
+            raise UsageError(
+                f"{path}, line {line}: not UTF-8: {exc.reason}; convert the file"
+            ) from exc
+
+
+def _line_not_utf8(path: str | os.PathLike[str]) -> int:
+    """Return the line that cannot be decoded; lines may be read long before they are needed."""
+    with _opened(path) as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError:
+                return number
+    return 0
+
+
+def _csv_table(path: str | os.PathLike[str], reader: Any) -> Table:
     rows = _csv_rows(reader)
     _, names = next(rows, ("", _NO_NAMES))
     if isinstance(names, Fault) or not names or len(set(names)) < len(names):
@@ -181,3 +216,41 @@ def _opened(path: str | os.PathLike[str]) -> Any:
         return Path(path).open("rb")
     except OSError as exc:
         raise UsageError(f"{path} cannot be read: {exc.strerror}") from exc
+
+
+def cell(row: Mapping[str, Any], column: str) -> Any:
+    """Return what stands in a column, or at a JSON Pointer into the row."""
+    if column in row:
+        return row[column]
+    try:
+        if column.startswith("/"):
+            return get(dict(row), column)
+    except KeyError:
+        pass
+    names = ", ".join(map(repr, row)) or "none"
+    raise KeyError(f"no column {column!r}; found {names:.200}")
+
+
+def input_of(
+    place: str, row: Mapping[str, Any], *, text: str, id: str | None
+) -> tuple[str, str] | Fault:
+    """Return the id and the text of a row, or why it has none.
+
+    Args:
+        place: Where it was read; its number is the id where no column has one.
+        row: The row.
+        text: The column of the text.
+        id: The column of the id; None for none.
+    """
+    try:
+        found = cell(row, text)
+        name = place.rpartition(" ")[2] if id is None else cell(row, id)
+    except KeyError as exc:
+        return Fault(reason=str(exc.args[0]))
+    if not isinstance(found, str):
+        return Fault(reason=f"{text!r} is {found!r:.60}, expected a text")
+    if isinstance(name, int) and not isinstance(name, bool):
+        name = str(name)
+    if not isinstance(name, str) or not name:
+        return Fault(reason=f"{id!r} is {name!r:.60}, expected an id")
+    return name, found
