@@ -44,8 +44,9 @@ def facts_of(options: Mapping[str, Any], provider: Provider) -> JsonObject:
     settings = _plain("model", getattr(provider, "settings", None))
     if settings:
         told["provider"] = settings
+    own = f"{provider.name}:"  # that of a local model begins with it
     return {
-        "model": f"{provider.name}:{provider.model}",
+        "model": own + provider.model.removeprefix(own),
         "parameters": {**told, "prompt": prompts.VERSION},
     }
 

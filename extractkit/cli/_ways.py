@@ -229,6 +229,11 @@ def add_sampling_arguments(parser: argparse.ArgumentParser) -> None:
         "--samples", type=int, default=1, metavar="N", help="answers to each input (default: 1)"
     )
     parser.add_argument("--seed", type=int, metavar="N", help="start of the random generator")
+    parser.add_argument(
+        "--stream",
+        action="store_true",
+        help="read answers as they come, which tells the time to the first token",
+    )
 
 
 def _configuration(name: str, arguments: argparse.Namespace, embedded: list[Any]) -> Configuration:
@@ -242,4 +247,6 @@ def _configuration(name: str, arguments: argparse.Namespace, embedded: list[Any]
         options["model"] = embedded[0]
     else:
         options["model"] = arguments.model
-    return Configuration(name=name, samples=arguments.samples, options=options)
+    return Configuration(
+        name=name, samples=arguments.samples, options=options, stream=arguments.stream
+    )

@@ -32,6 +32,7 @@ class Configuration:
             the model takes a seed, each answer has its own, made of that of the options, the id
             and the number of the sample, so that a rerun gives the same.
         options: The keywords of Extractor: model, sampling, strategy, decoding, ...
+        stream: Read answers as they come, which tells the time to their first token.
 
     Raises:
         UsageError: If the name is no text, `samples` is below 1, or an option is no mapping.
@@ -40,6 +41,7 @@ class Configuration:
     name: str
     samples: int = 1
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    stream: bool = False
 
     def __post_init__(self) -> None:
         name: Any = self.name
@@ -70,11 +72,6 @@ class Way:
         self._first = self._made(None)
         self._provider = self._first.provider
 
-    @property
-    def model(self) -> str:
-        """Who is asked."""
-        return f"{self._provider.name}:{self._provider.model}"
-
     def extractor(self, id: str, sample: int) -> Extractor[Any]:
         """Return what asks for one of the answers to an input."""
         return self._made(_seed_of(self._seed(), id, sample))
@@ -87,6 +84,8 @@ class Way:
         """
         facts = facts_of(self._options, self._provider)
         facts["parameters"] |= {"sample": 0, "seed": self._seed()}  # that theirs come from
+        if self.configuration.stream:
+            facts["parameters"]["stream"] = True  # other answers have no time to the first token
         return {**facts, "samples": self.configuration.samples}
 
     def close(self) -> None:

@@ -15,6 +15,7 @@ from functools import partial
 from threading import Lock
 from typing import Any, TypeAlias
 
+from extractkit.api import Extractor
 from extractkit.errors import (
     AuthenticationError,
     ExtractkitError,
@@ -32,6 +33,7 @@ from extractkit.evaluation._observation import Observation
 from extractkit.evaluation._report import Answered, EvaluationReport
 from extractkit.journal import Journal, Key
 from extractkit.messages import require_number
+from extractkit.results import ExtractionResult
 from extractkit.schema import compile_schema
 
 __all__ = ["Progress", "evaluate"]
@@ -156,6 +158,7 @@ def evaluate(
             facts=facts,
             target=compiled.fingerprint,
             bad=tuple(map(str, cases.bad)),
+            rules=ruler.rules,
         )
 
 
@@ -189,10 +192,17 @@ def _require_apart(tasks: Sequence[_Task]) -> None:
         if other != name:
             raise UsageError(
                 f"the configurations {other!r} and {name!r} are one to the journal: target, model "
-                f"({task.way.model}) and options are the same, so that they would share answers; "
+                f"({task.key.model}) and options are the same, so that they would share answers; "
                 "leave one out, or tell them apart, such as by another name of the model, a "
                 "`settings` of the provider, or a seed"
             )
+
+
+def _result(task: _Task, extractor: Extractor[Any]) -> ExtractionResult[Any]:
+    if not task.way.configuration.stream:
+        return extractor.extract(task.case.text)
+    with extractor.stream(task.case.text) as answer:
+        return answer.result
 
 
 class _Run:
@@ -303,7 +313,7 @@ class _Run:
             extractor = task.way.extractor(task.case.id, task.sample)
         began = time.perf_counter()
         try:
-            made = partial(Observation.of, extractor.extract(task.case.text))
+            made = partial(Observation.of, _result(task, extractor))
         except ExtractkitError as error:
             if isinstance(error, _VAIN) or (is_probe and isinstance(error, UsageError)):
                 self._failure = self._failure or error

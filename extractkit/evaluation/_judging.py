@@ -83,6 +83,13 @@ class Ruler:
             if isinstance(rule, Items):
                 self._require_elements(field, rule)
 
+    @property
+    def rules(self) -> dict[str, str]:
+        """How fields are compared that are not compared by their type, in words for a report."""
+        return {
+            field: getattr(rule, "__qualname__", repr(rule)) for field, rule in self._rules.items()
+        }
+
     def _require_elements(self, field: Pointer, rule: Items) -> None:
         element = f"{field}/*"
         if not self._places.has(element):

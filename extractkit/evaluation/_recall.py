@@ -153,6 +153,7 @@ def recall(
         facts={name: run.facts[name] for name in answers},
         target=compiled.fingerprint,
         bad=tuple(map(str, cases.bad)),
+        rules=ruler.rules,
     )
     return Recalled(report=report, missing=missing)
 

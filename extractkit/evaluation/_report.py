@@ -49,6 +49,7 @@ class EvaluationReport:
         facts: Configuration -> samples, model, parameters.
         target: Fingerprint of what was extracted.
         bad: Rows of the data set that were left out.
+        rules: Field -> how it was compared, where not by its type.
         unit: What rates are shares of, and what a bootstrap draws.
     """
 
@@ -56,6 +57,7 @@ class EvaluationReport:
     facts: Mapping[str, JsonObject]
     target: str
     bad: tuple[str, ...] = ()
+    rules: Mapping[str, str] = field(default_factory=dict[str, str])
     unit: str = field(default=_UNIT)
 
     def measures(self, configuration: str) -> tuple[Measures, ...]:
@@ -93,6 +95,7 @@ class EvaluationReport:
             "unit": self.unit,
             "target": self.target,
             "bad_rows": list(self.bad),
+            "rules": dict(self.rules),
             "configurations": {
                 name: {
                     **self.facts[name],

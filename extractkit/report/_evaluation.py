@@ -15,6 +15,7 @@ from extractkit.report._elements import Markup, element, page
 from extractkit.report._evaluation_style import EVALUATION_STYLE
 from extractkit.report._failures import Failures
 from extractkit.report._figures import EvaluationFigures
+from extractkit.report._parts import fact_list, place_name
 from extractkit.report._plots import plots
 from extractkit.report._style import STYLE
 
@@ -131,5 +132,9 @@ def _fields(figures: EvaluationFigures) -> Iterator[Markup]:
 
 def _asked(figures: EvaluationFigures) -> Iterator[Markup]:
     yield element("p", f"Target: fingerprint {figures.report.target}", {"class": "soft"})
+    if figures.report.rules:
+        yield element("p", "Compared by rules, all else by its type:", {"class": "soft"})
+        rules = figures.report.rules.items()
+        yield fact_list((place_name(field), element("bdi", rule)) for field, rule in rules)
     for name in figures.summaries:
         yield element("section", element("h3", name), tables.asking(figures, name))

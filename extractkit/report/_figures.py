@@ -102,6 +102,7 @@ class EvaluationFigures:
             "interval_seed": self.seed,
             "notes": list(self.notes),
             "bad_rows": list(self.report.bad),
+            "rules": dict(self.report.rules),
             "configurations": configurations,
             "baseline": self.baseline,
             "differences": to_jsonable_python(dict(self.differences)),

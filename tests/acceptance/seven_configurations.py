@@ -154,6 +154,7 @@ def _configurations(samples: int, log: Path | None = None) -> list[Configuration
             name=name,
             samples=samples if options["sampling"].temperature else 1,
             options={**options, "model": _MODEL, "observers": (sent,)},
+            stream=True,
         )
         for name, options in _WAYS.items()
     ]
@@ -188,11 +189,14 @@ def _print(report: EvaluationReport) -> None:
     print(f"\n{first.inputs} inputs; rates over all of them in percent, 95 % intervals over inputs")
     table: list[list[str]] = [
         ["", "parse", "schema", "exact", "tone", "score", "words in text", "tokens per value",
-         "tokens per exact value", "seconds, median and p95"]
+         "tokens per exact value", "seconds, median and p95", "to the first token"]
     ]  # fmt: skip
     for name, summary in summaries.items():
         rates, fields, amounts = summary.rates, summary.fields, summary.amounts
-        tails = [summary.latency[f"seconds, {what}"].estimate for what in ("median", "p95")]
+        tails = [
+            [summary.latency[f"{kind}, {what}"].estimate for what in ("median", "p95")]
+            for kind in ("seconds", "first_token_s")
+        ]
         table.append(
             [
                 name,
@@ -203,7 +207,10 @@ def _print(report: EvaluationReport) -> None:
                     _number(amounts[f"output tokens per {each}"])
                     for each in ("value", "exact value")
                 ),
-                " ".join("-" if each is None else f"{each:.2f}" for each in tails),
+                *(
+                    " ".join("-" if each is None else f"{each:.2f}" for each in both)
+                    for both in tails
+                ),
             ]
         )
     widths = [max(len(row[place]) for row in table) for place in range(len(table[0]))]

@@ -172,6 +172,13 @@ def test_seeds_of_samples_are_found_again(
     assert record["configurations"]["default"]["figures"]["samples"] == 2
 
 
+def test_answers_may_be_read_as_they_come(run: Run, answering: Answering, data: Path) -> None:
+    answering(_right)
+    streamed = json.loads(run(*_EVAL, "--stream", "--config", "a:retries=0", "--json").out)
+    assert "first_token_s, median" in streamed["configurations"]["a"]["figures"]["latency"]
+    assert streamed["configurations"]["a"]["parameters"]["stream"] is True
+
+
 def test_labels_that_were_corrected_cost_no_answer(
     run: Run, answering: Answering, data: Path
 ) -> None:
@@ -216,6 +223,7 @@ def test_fields_in_columns_and_rules_of_the_callers(
     assert run("report", "r.jsonl", "--json").out == ran.out
     ruled = run(*_EVAL, "--rules", "comparing:RULES", "--json")
     assert json.loads(ruled.out)["configurations"]["default"]["outcomes"].keys() == {"/name"}
+    assert json.loads(ruled.out)["rules"] == {"/kind": "Ignored()"}
     wrong = run(*_EVAL, "--rules", "shop.models:City")
     assert wrong.code == 2
     assert "--rules shop.models:City: found a ModelMetaclass, expected a dict" in wrong.err

@@ -332,6 +332,27 @@ def test_nothing_more_is_asked_where_no_input_can_be_answered(
     assert len(provider.requests) == asked + 1
 
 
+def test_answers_that_are_read_as_they_come_tell_the_time_to_the_first_token(
+    tmp_path: Path,
+) -> None:
+    provider = FakeProvider(echo)
+    options = {"model": provider}
+    ways = [
+        Configuration(name="whole", options=options),
+        Configuration(name="streamed", options=options, stream=True),
+    ]
+    report = evaluate(Invoice, cases(), configs=ways, journal=tmp_path / "j")
+    assert len(provider.requests) == 6
+    first = report.summary("streamed").latency["first_token_s, median"]
+    assert first.count == 2 and first.estimate is not None
+    assert 0 < first.estimate < report.answers["streamed"][1].observation.seconds
+    assert "first_token_s, median" not in report.summary("whole").latency
+    whole, streamed = (
+        [each.observation.document for each in report.answers[name]] for name in report.answers
+    )
+    assert whole == streamed
+
+
 def test_calls_that_began_before_the_first_answer_are_first_calls() -> None:
     together = threading.Barrier(3)
 
@@ -414,6 +435,11 @@ def _parameters(**options: Any) -> str:
 )
 def test_whatever_of_a_provider_makes_other_answers_makes_another_row(one: Any, other: Any) -> None:
     assert _parameters(model=one) != _parameters(model=other)
+
+
+def test_a_model_is_told_once_with_who_offers_it() -> None:
+    way = Way(Invoice, Configuration(name="a", options={"model": Local("some.gguf")}))
+    assert way.facts()["model"] == "local:some.gguf"
 
 
 def test_a_key_is_no_part_of_a_row() -> None:
