@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 API: Final = "reference/api.md"
 _ROOM: Final = re.compile(r"^\| `(extractkit[\w.]*)`", re.MULTILINE)
+_CODE_IN_TABLE: Final = re.compile(r"(?<=`)[^`\n]*(?=`)")
 _TO_RECIPE: Final = re.compile(r"\]\((?:\.\./)+cookbook/(\w+)\.py\)")
 
 
@@ -32,7 +33,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     rooms = [{room: f"reference/api/{room}.md"} for room in _rooms(config)]
     found = [{one.short_title: f"cookbook/{one.name}.md"} for one in recipes()]
     _fill(config.nav, "Cookbook", ["cookbook/index.md", *found])
-    _fill(config.nav, "API", [API, *rooms])
+    _fill(config.nav, "API", [{"Rooms": API}, *rooms])
     return config
 
 
@@ -103,7 +104,13 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
 
     if page.file.src_uri == API:
         markdown = _ROOM.sub(r"| [`\1`](api/\1.md)", markdown)
-    return _TO_RECIPE.sub(recipe, markdown)
+    lines = [_row(line) if line.startswith("|") else line for line in markdown.split("\n")]
+    return _TO_RECIPE.sub(recipe, "\n".join(lines))
+
+
+def _row(line: str) -> str:
+    # In a table GitHub wants a bar in code escaped, and Python-Markdown shows the backslash.
+    return _CODE_IN_TABLE.sub(lambda code: code[0].replace("\\|", "|"), line)
 
 
 def on_serve(server: Any, **_: Any) -> Any:

@@ -7,14 +7,13 @@ writes it anew; what is written by hand around the markers stays.
 
 from __future__ import annotations
 
-import sys
 from typing import Final
 
 from extractkit.providers.capabilities import DATE, FAMILIES, Family
-from tests.acceptance.pages import table, write
+from tests.acceptance.pages import filled, table
 from tests.acceptance.shared_data import ROOT
 
-__all__ = ["PAGE", "TABLE", "families"]
+__all__ = ["PAGE", "TABLE", "families", "fresh"]
 
 PAGE: Final = ROOT / "docs" / "reference" / "capabilities.md"
 TABLE: Final = ("<!-- families -->", "<!-- end of families -->")
@@ -53,6 +52,10 @@ def _escaped(expression: str) -> str:
     return expression.replace("|", "\\|")
 
 
+def fresh(page: str) -> str:
+    """Return the page with its generated part made anew."""
+    return filled(TABLE, families(), page)
+
+
 if __name__ == "__main__":
-    write(TABLE, families(), PAGE)
-    sys.exit(0)
+    PAGE.write_text(fresh(PAGE.read_text("utf-8")), encoding="utf-8")

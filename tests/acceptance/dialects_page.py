@@ -15,10 +15,10 @@ from typing import Final
 from extractkit.schema import DIALECTS, Dialect
 from extractkit.schema.dialects import Limits
 from tests.acceptance.keyword_fates import ASSERTIONS
-from tests.acceptance.pages import table, write
+from tests.acceptance.pages import filled, table
 from tests.acceptance.shared_data import ROOT
 
-__all__ = ["FACTS", "MEASURED", "PAGE", "facts"]
+__all__ = ["FACTS", "MEASURED", "PAGE", "facts", "fresh"]
 
 PAGE: Final = ROOT / "docs" / "reference" / "dialects.md"
 FACTS: Final = ("<!-- facts -->", "<!-- end of facts -->")
@@ -113,5 +113,10 @@ def _limit(limits: Limits, name: str) -> str:
     return "" if value is None else f"{value:,}"
 
 
+def fresh(page: str) -> str:
+    """Return the page with its generated part made anew."""
+    return filled(FACTS, facts(), page)
+
+
 if __name__ == "__main__":
-    write(FACTS, facts(), PAGE)
+    PAGE.write_text(fresh(PAGE.read_text("utf-8")), encoding="utf-8")

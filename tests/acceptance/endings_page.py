@@ -8,15 +8,14 @@ anew; what is written by hand around the markers stays.
 
 from __future__ import annotations
 
-import sys
 from typing import Final
 
-from tests.acceptance.pages import table, write
+from tests.acceptance.pages import filled, table
 from tests.acceptance.shared_data import ROOT
 from tests.providers.stage import ALL_CELLS, PATHS, Stage, shown
 from tests.server.endings import ENDINGS
 
-__all__ = ["ACTED", "PAGE", "acted"]
+__all__ = ["ACTED", "PAGE", "acted", "fresh"]
 
 PAGE: Final = ROOT / "docs" / "reference" / "endings.md"
 ACTED: Final = ("<!-- acted -->", "<!-- end of acted -->")
@@ -30,7 +29,11 @@ def acted(stage: Stage) -> str:
     return table("ending", [str(path) for path in PATHS], rows)
 
 
-if __name__ == "__main__":
+def fresh(page: str) -> str:
+    """Return the page with its generated part made anew."""
     with Stage() as running:
-        write(ACTED, acted(running), PAGE)
-    sys.exit(0)
+        return filled(ACTED, acted(running), page)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(fresh(PAGE.read_text("utf-8")), encoding="utf-8")

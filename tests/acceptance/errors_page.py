@@ -7,16 +7,15 @@ writes it anew; what is written by hand around the markers stays.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import Final
 
 from extractkit import errors
 from extractkit.cli import exit_code
-from tests.acceptance.pages import table, write
+from tests.acceptance.pages import filled, table
 from tests.acceptance.shared_data import ROOT
 
-__all__ = ["PAGE", "TREE", "tree"]
+__all__ = ["PAGE", "TREE", "fresh", "tree"]
 
 PAGE: Final = ROOT / "docs" / "reference" / "errors.md"
 TREE: Final = ("<!-- tree -->", "<!-- end of tree -->")
@@ -49,6 +48,10 @@ def _cells(kind: type[errors.ExtractkitError]) -> list[str]:
     return [said, f"`{built_in}`" if built_in else "", retryable, code]
 
 
+def fresh(page: str) -> str:
+    """Return the page with its generated part made anew."""
+    return filled(TREE, tree(), page)
+
+
 if __name__ == "__main__":
-    write(TREE, tree(), PAGE)
-    sys.exit(0)
+    PAGE.write_text(fresh(PAGE.read_text("utf-8")), encoding="utf-8")

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["read", "table", "write"]
+__all__ = ["filled", "read", "table", "write"]
 
 
 def table(corner: str, heads: Iterable[str], rows: Iterable[tuple[str, list[str]]]) -> str:
@@ -19,11 +19,17 @@ def table(corner: str, heads: Iterable[str], rows: Iterable[tuple[str, list[str]
 
 def write(part: tuple[str, str], text: str, path: Path) -> None:
     """Write `text` between two markers of a page."""
-    before, found, rest = path.read_text(encoding="utf-8").partition(part[0])
+    page = path.read_text(encoding="utf-8")
+    path.write_text(filled(part, text, page, str(path)), encoding="utf-8")
+
+
+def filled(part: tuple[str, str], text: str, page: str, name: str = "the page") -> str:
+    """Return a page with `text` between two of its markers."""
+    before, found, rest = page.partition(part[0])
     _, ends, after = rest.partition(part[1])
     if not (found and ends):
-        sys.exit(f"{path} has no {part[0]} ... {part[1]}")
-    path.write_text(f"{before}{part[0]}\n\n{text}\n\n{part[1]}{after}", encoding="utf-8")
+        sys.exit(f"{name} has no {part[0]} ... {part[1]}")
+    return f"{before}{part[0]}\n\n{text}\n\n{part[1]}{after}"
 
 
 def read(part: tuple[str, str], path: Path) -> str:

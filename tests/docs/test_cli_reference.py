@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from extractkit.cli import main
+from tests.acceptance.cli_page import COMMANDS
 from tests.docs.fences import ROOT, fences
 
 _PAGE = ROOT / "docs" / "reference" / "cli.md"
@@ -15,10 +16,7 @@ _HELP = {
 }
 
 
-@pytest.mark.parametrize(
-    "command",
-    ["", "extract", "demo", "pull", "lint", "verify", "eval", "report", "export"],
-)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_the_reference_shows_the_help_of_each_command(
     command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
