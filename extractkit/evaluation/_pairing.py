@@ -1,6 +1,8 @@
 """Which elements of two lists belong together.
 
-Neighbours: `_judging` says how alike two elements are.
+Neighbours: `_judging` says how alike two elements are. The assignment is written out here, so that
+an answer is compared without an extra: SciPy, which has one, takes 80 MB, and the matrices are
+small (MOST_PAIRS).
 """
 
 from __future__ import annotations
