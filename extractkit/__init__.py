@@ -1,7 +1,9 @@
 """Structured extraction with language models: a typed value, and what is known about it.
 
-    from extractkit import extract
-    result = extract(Invoice, text)
+    >>> from extractkit import extract
+    >>> from extractkit.testing import FakeProvider
+    >>> extract(int, "seven mugs: 7", model=FakeProvider(["7"])).value
+    7
 
 Names are loaded on first use: importing the package loads neither Pydantic nor any engine.
 """

@@ -67,6 +67,17 @@ class Cascade(Generic[T]):
 
     Raises:
         UsageError: If an argument is not as described.
+
+    Examples:
+        >>> from extractkit import Extractor
+        >>> from extractkit.calibration import AbstentionPolicy
+        >>> from extractkit.testing import FakeProvider
+        >>> small = Extractor(int, model=FakeProvider(["7"]))  # says nothing of how sure it is
+        >>> large = Extractor(int, model=FakeProvider(["9"]))
+        >>> policy = AbstentionPolicy(threshold=0.9, target_accuracy=0.95, confidence_level=0.95)
+        >>> answer = Cascade([small, large], policy).extract("9 cups")
+        >>> answer.stage.place, answer.value, answer.kept
+        (1, 9, True)
     """
 
     def __init__(

@@ -95,6 +95,12 @@ class Extractor(Generic[T]):
         UsageError: If an argument is out of its range or names nothing.
         UnsupportedError: If an option is given that this version does not have, or that needs a
             package which is not installed.
+
+    Examples:
+        >>> from extractkit.testing import FakeProvider
+        >>> with Extractor(int, model=FakeProvider(["7", "9"])) as extractor:
+        ...     [extractor.extract(text).unwrap() for text in ("7 mugs", "9 cups")]
+        [7, 9]
     """
 
     @overload
@@ -261,6 +267,12 @@ def extract(
         MissingDependencyError: If a package that this needs is not installed.
         ProviderError: If the model could not be asked.
         DeadlineExceededError: If the time ended before the first answer.
+
+    Examples:
+        >>> from extractkit.testing import FakeProvider
+        >>> result = extract(list[int], "7 mugs, 9 cups", model=FakeProvider(["[7, 8]"]))
+        >>> result.value, result.validity.name, result.findings[0].path
+        ([7, 8], 'CONSISTENT', '/1')
     """
     extractor: Extractor[Any] = Extractor(
         target,

@@ -20,16 +20,22 @@ def stream(target: Any, text: str, **options: Unpack[Options]) -> ResultStream[A
 def stream(target: Any, text: str, **options: Unpack[Options]) -> ResultStream[Any]:
     """Return what a model says that `text` holds, as it comes.
 
-        with stream(Invoice, text) as answer:
-            for partial in answer:
-                print(partial.fields.total.so_far)
-        answer.result
-
     The keywords are those of `extract`; nothing is sent before the stream is read.
 
     Raises:
         UsageError: If an argument cannot be used as given.
         UnsupportedError: If several answers are asked for.
+
+    Examples:
+        >>> from extractkit.testing import FakeProvider
+        >>> model = FakeProvider(["[7, 9]"], pieces=3)
+        >>> with stream(list[int], "7 mugs, 9 cups", model=model) as answer:
+        ...     for partial in answer:
+        ...         print(partial.document)
+        [7]
+        [7, 9]
+        >>> answer.result.status.value
+        'ok'
     """
     return _extractor(target, options).stream(text)
 
@@ -41,14 +47,20 @@ def astream(target: Any, text: str, **options: Unpack[Options]) -> ResultStream[
 def astream(target: Any, text: str, **options: Unpack[Options]) -> ResultStream[Any]:
     """Return what `stream` returns, for `async with`, without blocking the event loop.
 
-        async with astream(Invoice, text) as answer:
-            async for partial in answer:
-                print(partial.fields.total.so_far)
-        answer.result
-
     Raises:
         UsageError: If an argument cannot be used as given.
         UnsupportedError: If several answers are asked for.
+
+    Examples:
+        >>> import asyncio
+        >>> from extractkit.testing import FakeProvider
+        >>> async def read(text: str) -> list[int]:
+        ...     async with astream(list[int], text, model=FakeProvider(["[7]"])) as answer:
+        ...         async for partial in answer:
+        ...             pass  # show it
+        ...     return answer.result.unwrap()
+        >>> asyncio.run(read("7 mugs"))
+        [7]
     """
     return _extractor(target, options).astream(text)
 

@@ -114,6 +114,17 @@ def evaluate(
         MissingDependencyError: If a package that this needs is not installed.
         ProviderError: If a key is not accepted, may not do this, or there is no such model.
         OSError: If the journal cannot be written.
+
+    Examples:
+        >>> from extractkit.evaluation import Configuration, Dataset
+        >>> from extractkit.testing import FakeProvider
+        >>> rows = [{"id": "a", "text": "7 mugs", "label": 7}]
+        >>> rows += [{"id": "b", "text": "9 cups", "label": 9}]
+        >>> options = {"model": FakeProvider(["7", "8"])}
+        >>> scripted = Configuration(name="scripted", options=options)
+        >>> report = evaluate(int, Dataset.of(rows), configs=[scripted])
+        >>> [answered.measures.exact for answered in report.answers["scripted"]]
+        [True, False]
     """
     given: Any = dataset
     if not isinstance(given, Dataset):

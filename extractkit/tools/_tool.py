@@ -265,6 +265,14 @@ def tool(
         UsageError: If it is neither, or a parameter has no type or stands for any number of
             arguments.
         SchemaError: If the parameters cannot be described, or are no object.
+
+    Examples:
+        >>> @tool
+        ... def find_order(number: int) -> str:
+        ...     '''Looks an order up.'''
+        ...     return f"order {number}: paid"
+        >>> find_order.name, find_order.description, find_order(7)
+        ('find_order', 'Looks an order up.', 'order 7: paid')
     """
     if function is None:
         return partial(_made, name=name, description=description, dangerous=dangerous)

@@ -43,6 +43,13 @@ def lint(
         UsageError: If `target` is a value and not a type, or an example does not fit it.
         SchemaError: If the target cannot be described, or its JSON Schema is broken.
         UnsupportedError: If there is no such dialect.
+
+    Examples:
+        >>> from pydantic import BaseModel
+        >>> class Parcel(BaseModel):
+        ...     weight: float
+        >>> [(finding.pointer, finding.rule) for finding in lint(Parcel)]
+        [('/weight', 'required-value'), ('/weight', 'number-without-unit')]
     """
     _require_several("examples", examples, "[Example(text=..., value=...)]")
     _require_several("dialects", dialects, '["openai-strict"]')
