@@ -19,7 +19,7 @@ p.soft { font-size: .875rem; }
 table { border-collapse: collapse; font-size: .8125rem; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; vertical-align: top; padding: .3rem .9rem .3rem 0; }
 th { font-weight: 600; }
-th, td { overflow-wrap: break-word; }
+th, td, th bdi { overflow-wrap: break-word; }
 .table + .table { margin-top: 1rem; }
 thead th { color: var(--soft); border-bottom: 2px solid var(--line); vertical-align: bottom; }
 tbody tr + tr > * { border-top: 1px solid var(--line); }
