@@ -120,9 +120,10 @@ def _parts(figures: EvaluationFigures, failures: int) -> Iterator[Markup]:
 
 def _fields(figures: EvaluationFigures) -> Iterator[Markup]:
     said = (
-        "Above, shares over inputs, and how often values hold null and UNKNOWN; covered: the answer "
-        "commits itself, to a value or to null. Below, counts of places. Empty: both say that there is nothing. Missed: the answer alone does. Fabricated: "
-        "the label alone does. Declined: the answer is UNKNOWN. Unanswered: there is no value."
+        "Above, shares over inputs, and how often values hold null and UNKNOWN; covered: the "
+        "answer commits itself, to a value or to null. Below, counts of places. Empty: both say "
+        "that there is nothing. Missed: the answer alone does. Fabricated: the label alone does. "
+        "Declined: the answer is UNKNOWN. Unanswered: there is no value."
     )
     yield element("p", said, {"class": "soft"})
     for place, name in enumerate(figures.summaries):
