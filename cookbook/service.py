@@ -454,7 +454,7 @@ def show_failures(url: str, script: Script) -> None:
     print("\n--- what the caller or the provider did")
     show("a text without a word", ask(url, ""))
     show("the provider asks to wait", ask(url, "limited"))
-    show("the provider is broken, twice", ask(url, "broken"))
+    show("the provider is broken, twice", ask(url, "broken", "down"))
     began = time.monotonic()
     show("a model that is slow, within 0.3 s", ask(url, "held", "slow", params={"within_s": 0.3}))
     print(f"   in time: {0.3 <= time.monotonic() - began < 3}")
@@ -490,7 +490,7 @@ def show_log(log: str) -> None:
         "\n--- log lines of a request that was repeated, of one that was given up (GeneratorExit)"
     )
     for line in log.splitlines():
-        if line.startswith(("broken ", "hasty ")):
+        if line.startswith(("down ", "hasty ")):
             print(re.sub(r" extraction_id=\w+", "", line))
     print("words of a document in the whole log:", "Harbour" in log or "INV-7" in log)
 
