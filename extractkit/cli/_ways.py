@@ -234,6 +234,11 @@ def add_sampling_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="read answers as they come, which tells the time to the first token",
     )
+    parser.add_argument(
+        "--prices",
+        action="store_true",
+        help="count what answers cost, by the list prices of the package genai-prices",
+    )
 
 
 def _configuration(name: str, arguments: argparse.Namespace, embedded: list[Any]) -> Configuration:
@@ -247,6 +252,10 @@ def _configuration(name: str, arguments: argparse.Namespace, embedded: list[Any]
         options["model"] = embedded[0]
     else:
         options["model"] = arguments.model
+    if arguments.prices:
+        from extractkit.providers import prices
+
+        options["price"] = prices.genai_prices
     return Configuration(
         name=name, samples=arguments.samples, options=options, stream=arguments.stream
     )

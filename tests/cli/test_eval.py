@@ -6,6 +6,7 @@ import csv
 import json
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -177,6 +178,22 @@ def test_answers_may_be_read_as_they_come(run: Run, answering: Answering, data: 
     streamed = json.loads(run(*_EVAL, "--stream", "--config", "a:retries=0", "--json").out)
     assert "first_token_s, median" in streamed["configurations"]["a"]["figures"]["latency"]
     assert streamed["configurations"]["a"]["parameters"]["stream"] is True
+
+
+def test_what_answers_cost_is_counted_where_it_is_asked_for(
+    run: Run, answering: Answering, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answering(_right)
+    monkeypatch.setattr("extractkit.providers.prices.genai_prices", lambda *_: Decimal("0.25"))
+    amounts = [
+        json.loads(run(*_EVAL, "--json", *more).out)["configurations"]["default"]["figures"][
+            "amounts"
+        ]
+        for more in ((), ("--prices",))
+    ]
+    assert "cost_usd" not in amounts[0]
+    assert amounts[1]["cost_usd"]["estimate"] == 0.25
+    assert amounts[1]["cost_usd per exact value"]["estimate"] == 0.25
 
 
 def test_labels_that_were_corrected_cost_no_answer(
