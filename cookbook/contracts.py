@@ -80,7 +80,8 @@ def cells(result: ExtractionResult[Any], stated: dict[str, Any]) -> Iterator[str
 def show(title: str, extractor: Extractor[Any]) -> dict[str, ExtractionResult[Any]]:
     """Print what is read of each contract, and how much of it is right."""
     print(title)
-    results, shown = {}, []
+    results: dict[str, ExtractionResult[Any]] = {}
+    shown: list[str] = []
     for name, stated in STATED.items():
         text = (DATA / f"{name}.txt").read_text(encoding="utf-8")
         results[name] = extractor.extract(text)

@@ -112,7 +112,7 @@ print(f"tokens: {last.input_tokens} in, {last.output_tokens} out; {last.seconds:
 
 # %%
 for item in every:
-    findings = [] if item.result is None else item.result.findings
+    findings = () if item.result is None else item.result.findings
     for reason in [item.error] if item.error else [f"{one.path} {one.message}" for one in findings]:
         print(fill(f"{item.id} {item.status}: {reason}", width=96, subsequent_indent=" " * 6))
 scratch.cleanup()
