@@ -2,7 +2,7 @@
 
 You learn: what `lint` says of a model whose fields are all required, what a small model makes of
 it, how `| None` and `Grounded` change that, and which checks point at what is still wrong.
-Costs: nothing. Needs the weights ("extractkit pull"). Takes about 15 seconds.
+Costs: nothing. Needs the weights ("extractkit pull"). Takes about 20 seconds.
 """
 
 # %%
