@@ -23,6 +23,7 @@ __all__ = ["COOKBOOK", "Recipe", "notebook", "page", "recipes", "write_notebooks
 
 COOKBOOK: Final = Path(__file__).parents[2] / "cookbook"
 _MASK: Final = "‹number›"
+_SPELLED: Final = {"langchain": "LangChain", "openai": "OpenAI", "pdf": "PDF"}
 _LINK_TO_DOCS: Final = re.compile(r"\]\(\.\./docs/")
 
 
@@ -47,7 +48,8 @@ class Recipe:
     @property
     def short_title(self) -> str:
         """Its name as words."""
-        return self.name.replace("_", " ").capitalize()
+        words = " ".join(_SPELLED.get(word, word) for word in self.name.split("_"))
+        return words[0].upper() + words[1:]
 
 
 def recipes() -> list[Recipe]:
