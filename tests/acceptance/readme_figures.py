@@ -1,10 +1,12 @@
 """Measures README's figures and writes them in place, with the machine and the date.
 
-    python -m tests.acceptance.readme_figures [--receipts 50]
+    python -m tests.acceptance.readme_figures [--receipts 50] [--only WORDS]
 
 Each figure comes from the command that stands beside it. All of them take about 20 minutes of two
 quiet cores, most of it for the receipts that are only asked for; `--receipts N` reads the first N,
-and the table says how many. Needs the third-party data (EXTRACTKIT_DATA) and the package index.
+and the table says how many. `--only` measures the rows that hold the words and leaves the others
+as they are, where they were measured on the same machine; each has its date. Needs the third-party
+data (EXTRACTKIT_DATA) and the package index.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import argparse
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -22,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from tests.acceptance.pages import table, write
+from tests.acceptance.pages import read, table, write
 from tests.acceptance.shared_data import ROOT, machine
 from tests.docs.fences import fences
 
@@ -52,12 +55,20 @@ def first_command(_: int) -> str:
         folder = Path(home, "checkout")
         folder.mkdir()
         _run(f"git archive HEAD | tar -x -C {folder}", ROOT)
-        began = time.perf_counter()
+        began, cpu_began = time.perf_counter(), _spent()
         _run(command, folder, HOME=home, XDG_CACHE_HOME=str(Path(home, "cache")), PIP_QUIET="1")
-        took = time.perf_counter() - began
+        took, cpu = time.perf_counter() - began, _spent() - cpu_began
         files = [path for path in folder.joinpath(".venv").rglob("*") if path.is_file()]
         size = sum(path.stat().st_size for path in files if not path.is_symlink())
-    return f"{took:.0f} s, downloads included; environment {size / 1e6:.0f} MB"
+    return (
+        f"{took:.0f} s, downloads included, of which {cpu:.0f} s CPU; "
+        f"environment {size / 1e6:.0f} MB"
+    )
+
+
+def _spent() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def constrained(receipts: int) -> str:
@@ -107,7 +118,7 @@ def published(_: int) -> str:
 
 def endings(_: int) -> str:
     """Return how many ways to end were seen, and that none gave a silent value."""
-    from tests.providers.test_endings import ALL_CELLS
+    from tests.providers.stage import ALL_CELLS
 
     _run("pytest -q -p no:randomly tests/providers/test_endings.py", ROOT)
     ways = len({cell.ending for cell in ALL_CELLS})
@@ -158,19 +169,37 @@ FIGURES: Final = (
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure every figure and write them."""
+    """Measure every figure, or those that are asked for, and write them."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--receipts", type=int, default=50)
-    count = parser.parse_args(arguments).receipts
+    parser.add_argument("--only", default="", metavar="WORDS", help="rows that hold these words")
+    options = parser.parse_args(arguments)
+    where = f"Written by `python -m tests.acceptance.readme_figures` on {machine()}."
+    kept = _kept(where) if options.only else {}
     rows = []
     for figure in FIGURES:
-        what, found = figure.what.format(receipts=count), figure.measure(count)
-        print(f"{what}: {found}", flush=True)
-        rows.append((what, [_cell(figure, count), found]))
-    by = "Written by `python -m tests.acceptance.readme_figures`"
-    text = f"{by} on {time.strftime('%Y-%m-%d')}: {machine()}."
-    write(PART, f"{text}\n\n{table('what', ['command', 'figure'], rows)}", README)
+        what = figure.what.format(receipts=options.receipts)
+        if figure.what in kept and options.only not in figure.what:
+            rows.append(kept[figure.what])
+            continue
+        cells = [
+            _cell(figure, options.receipts),
+            figure.measure(options.receipts),
+            time.strftime("%Y-%m-%d"),
+        ]
+        print(f"{what}: {cells[1]}", flush=True)
+        rows.append((what, cells))
+    write(PART, f"{where}\n\n{table('what', ['command', 'figure', 'date'], rows)}", README)
     return 0
+
+
+def _kept(where: str) -> dict[str, tuple[str, list[str]]]:
+    """Return the rows that README has, by what they are about."""
+    line, _, lines = read(PART, README).partition("\n\n")
+    if line != where:
+        sys.exit(f"the other figures are of another machine; measure all of them\n{line}\n{where}")
+    rows = [row.strip("| ").split(" | ") for row in lines.splitlines()[2:]]
+    return {figure.what: (row[0], row[1:]) for figure, row in zip(FIGURES, rows, strict=True)}
 
 
 def _cell(figure: Figure, count: int) -> str:
