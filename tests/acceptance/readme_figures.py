@@ -110,9 +110,11 @@ def published(_: int) -> str:
     tallies = [tally(items, dialect) for dialect in DIALECTS]
     refused = sum(sum(each.refused.values()) for each in tallies)
     crashed = sum(len(each.crashed) + len(each.slow) for each in tallies)
+    beyond = sum(len(each.beyond) for each in tallies)
     return (
         f"{len(items):,} schemas in {len(tallies)} dialects: {sum(t.compiled for t in tallies):,} "
-        f"compile, {refused} are refused with the place and the reason, {crashed} crash or hang"
+        f"compile, {refused} are refused, {crashed} crash or hang; {beyond} are inside the dialect "
+        "and more than its engine can read"
     )
 
 
