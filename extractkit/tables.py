@@ -219,7 +219,11 @@ def _opened(path: str | os.PathLike[str]) -> Any:
 
 
 def cell(row: Mapping[str, Any], column: str) -> Any:
-    """Return what stands in a column, or at a JSON Pointer into the row."""
+    """Return what stands in a column, or at a JSON Pointer into the row.
+
+    Raises:
+        KeyError: If neither is there.
+    """
     if column in row:
         return row[column]
     try:
