@@ -55,6 +55,7 @@ class Asker(Generic[T]):
         pace: How many are under way at once.
         facts: What the answers come from, as `facts_of` gives it.
         fingerprint: That of the target.
+        journal: The journal, from when it is entered.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class Asker(Generic[T]):
         self._target = target
         self._provider = provider
         self._path = journal
-        self._journal: Journal | None = None
+        self.journal: Journal | None = None
         self._opened = ExitStack()
         self._options = options
         self._retry_failed = retry_failed
@@ -92,9 +93,9 @@ class Asker(Generic[T]):
 
     def __enter__(self) -> Self:
         if isinstance(self._path, Journal):
-            self._journal = self._path
+            self.journal = self._path
         elif self._path is not None:
-            self._journal = self._opened.enter_context(Journal(self._path))
+            self.journal = self._opened.enter_context(Journal(self._path))
         if self._deadline_s is not None:
             self._end = time.monotonic() + self._deadline_s
         return self
@@ -128,9 +129,9 @@ class Asker(Generic[T]):
         """Return what can be said of an input without asking; None where that is nothing."""
         if given.fault:
             return _item(given, error=UsageError(given.fault))
-        if self._journal is None:
+        if self.journal is None:
             return None
-        return self._kept(given, self.key(given), self._journal)
+        return self._kept(given, self.key(given), self.journal)
 
     async def ask(self, given: Given) -> Item[T]:
         """Return what comes of an input: asked once, however often it is given at the same time.
@@ -139,19 +140,19 @@ class Asker(Generic[T]):
             MissingDependencyError: If a package that this needs is not installed.
             OSError: If the journal cannot be written.
         """
-        if given.fault or self._journal is None:
+        if given.fault or self.journal is None:
             return self.known(given) or await self._asked(given)
         key = self.key(given)
         while (other := self._under_way.get(key.digest)) is not None:
             await other.wait()
-        known = self._kept(given, key, self._journal)
+        known = self._kept(given, key, self.journal)
         if known is not None:
             return known
         over = self._under_way[key.digest] = asyncio.Event()
         try:
             item = await self._asked(given)
             if not self.is_of_all(item) and not self.is_cut(item):
-                self._journal.append(key, record_of(item))
+                self.journal.append(key, record_of(item))
             return item
         finally:
             del self._under_way[key.digest]

@@ -29,7 +29,7 @@ from extractkit.batch._item import Item
 from extractkit.journal import Journal
 from extractkit.messages import Provider
 
-__all__ = ["Input", "ManyOptions", "aextract_many", "extract_many"]
+__all__ = ["Input", "ManyOptions", "aextract_many", "driven", "extract_many"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -115,7 +115,7 @@ def extract_many(
         total=len(texts) if isinstance(texts, Sized) else None,
         progress=progress,
     )
-    return _driven(asker, book, texts)
+    return _opened(asker, book, texts)
 
 
 @overload
@@ -184,10 +184,22 @@ def aextract_many(
 _END: Final = object()
 
 
-def _driven(
+def _opened(
     asker: Asker[T], book: Book[T], texts: Iterable[Input]
 ) -> Generator[Item[T], None, None]:
-    with asker, _Aside[Item[T]]() as aside:
+    with asker:
+        yield from driven(asker, book, texts)
+
+
+def driven(
+    asker: Asker[T], book: Book[T], texts: Iterable[Input]
+) -> Generator[Item[T], None, None]:
+    """Yield what an asker that was entered makes of texts, as `extract_many` does.
+
+    Raises:
+        ExtractkitError: What ends a run before its inputs end.
+    """
+    with _Aside[Item[T]]() as aside:
         inputs = iter(texts)
         is_over = False
         while True:

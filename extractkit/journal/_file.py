@@ -106,11 +106,17 @@ class JournalReader:
             KeyError: If it is not in the journal.
             UsageError: If its line is not what it was on opening, or the journal is closed.
         """
-        start = self._places[key.digest]
-        line = _ended(next(self._lines_from(start), b""))
-        if fault := fault_of(line):
-            raise UsageError(f"{self._path}, byte {start}: the row of {key.id!r} changed: {fault}")
-        return read_row(line).record
+        return read_row(self._sound(key.digest, repr(key.id))).record
+
+    def row(self, digest: bytes) -> Row | None:
+        """Return the row of a question, by the digest of its key; None where there is none.
+
+        Raises:
+            UsageError: If its line is not what it was on opening, or the journal is closed.
+        """
+        if digest not in self._places:
+            return None
+        return read_row(self._sound(digest, digest.hex()))
 
     def rows(self) -> Iterator[Row]:
         """Yield the rows in the order in which they were written, each read when it is asked for.
@@ -146,6 +152,14 @@ class JournalReader:
             raise UsageError(
                 f"{self._path}: this journal is closed; open it anew, in the process that uses it"
             )
+
+    def _sound(self, digest: bytes, name: str) -> bytes:
+        """Return the line of a row, which is as it was."""
+        start = self._places[digest]
+        line = _ended(next(self._lines_from(start), b""))
+        if fault := fault_of(line):
+            raise UsageError(f"{self._path}, byte {start}: the row of {name} changed: {fault}")
+        return line
 
     def _lines_from(self, start: int) -> Iterator[bytes]:
         self._require_open()
