@@ -1,8 +1,8 @@
 """The command line: arguments in, rooms called, exit code out.
 
 Neighbours: one file per command (`_extract`, `_demo`, `_pull`, `_schema`, `_lint`, `_verify`,
-`_eval`; `_journals` has `report` and `export`), `_render` shows results to people. Nothing is
-decided here that the library could decide. Exit codes: 0 ok, 1 the result is not ok, 2 usage, 3
+`_run`, `_eval`; `_journals` has `report` and `export`), `_render` shows results to people. Nothing
+is decided here that the library could decide. Exit codes: 0 ok, 1 the result is not ok, 2 usage, 3
 provider, network or output, 130 interrupted.
 """
 
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         _require_output()
-        code = _run(arguments)
+        code = _carry_out(arguments)
         with writing():
             sys.stdout.flush()
     except BrokenPipeError:
@@ -77,6 +77,7 @@ def _commands() -> tuple[Command, ...]:
         _journals,
         _lint,
         _pull,
+        _run,
         _schema,
         _verify,
     )
@@ -88,13 +89,14 @@ def _commands() -> tuple[Command, ...]:
         _schema.COMMAND,
         _lint.COMMAND,
         _verify.COMMAND,
+        _run.COMMAND,
         _eval.COMMAND,
         _journals.REPORT,
         _journals.EXPORT,
     )
 
 
-def _run(arguments: list[str]) -> int:
+def _carry_out(arguments: list[str]) -> int:
     # The rest of the package is loaded from here on: an interrupt may come while it loads.
     from extractkit.cli import _output
 

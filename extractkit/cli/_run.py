@@ -1,0 +1,166 @@
+"""`extractkit run`: a type extracted from every row of a file, into another file.
+
+Neighbours: `_targets` finds the type, `batch` runs, `_output` shows how far it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from extractkit.cli import _arguments, _output, _targets
+from extractkit.cli._lines import UnwritableError, say
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from extractkit.batch import Progress, RunReport
+
+__all__ = ["COMMAND"]
+
+_EXAMPLE = """\
+extractkit run my.models:Invoice docs.jsonl -o out.jsonl --model openai:gpt-5.4-mini
+extractkit run my.models:Invoice folder/ -o out.parquet --concurrency 32
+extractkit run my.models:Invoice docs.csv -o out.jsonl --text body --id number --limit 100
+
+Killed or stopped, the same call goes on from the journal beside the output, and asks nothing
+twice."""
+
+_STOPPED = 143  # what a shell reports for a program that SIGTERM ended
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    _targets.add_target_and_arguments(
+        parser, "DATA", "inputs: .jsonl, .csv, .parquet, a folder of texts, or - for JSONL"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", required=True, help="a .jsonl or .parquet file"
+    )
+    parser.add_argument("--journal", metavar="FILE", help="(default: FILE.journal of the output)")
+    parser.add_argument(
+        "--text", metavar="COLUMN", default="text", help="the input (default: text)"
+    )
+    parser.add_argument(
+        "--id", metavar="COLUMN", help="what an input is called (default: id, else its number)"
+    )
+    parser.add_argument("--limit", type=int, metavar="N", help="take the first N inputs only")
+    parser.add_argument(
+        "--sample", type=float, metavar="SHARE", help="take a share of them, above 0 to 1"
+    )
+    parser.add_argument(
+        "--concurrency", type=int, default=8, metavar="N", help="inputs at once (default: 8)"
+    )
+    parser.add_argument(
+        "--retry-failed", action="store_true", help="ask again about rows that ended in an error"
+    )
+    parser.add_argument(
+        "--max-cost", type=float, metavar="USD", help="take no more inputs when so much is spent"
+    )
+    parser.add_argument("--json", action="store_true", help="print the summary as JSON")
+    _arguments.add_model_arguments(parser, timeout_s=120)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    name, data = _targets.target_and(arguments, "run", "DATA")
+    target = _targets.load(name, arguments.schema)
+    from extractkit.batch import run_file
+    from extractkit.providers import Local
+
+    options: dict[str, Any] = {**_arguments.extractor_options(arguments, seed=None)}
+    if arguments.max_cost is not None:
+        from extractkit.providers.prices import genai_prices
+
+        options["price"] = genai_prices
+    named = arguments.model or os.environ.get("EXTRACTKIT_MODEL")
+    with _stopping() as stop, _progress() as told:
+        try:
+            report = run_file(
+                target,
+                data,
+                arguments.output,
+                journal=arguments.journal,
+                columns={key: getattr(arguments, key) for key in ("text", "id", "limit", "sample")},
+                concurrency=arguments.concurrency,
+                retry_failed=arguments.retry_failed,
+                max_cost_usd=arguments.max_cost,
+                is_stopped=stop.is_set,
+                progress=told,
+                model=named or Local(),
+                **options,
+            )
+        except OSError as error:
+            raise UnwritableError(f"{error.filename}: {error.strerror}") from error
+    return _code(arguments, report, is_stopped=stop.is_set())
+
+
+def _code(arguments: argparse.Namespace, report: RunReport, *, is_stopped: bool) -> int:
+    """Tell what came of it; return 0 where every row ended with an answer."""
+    if arguments.json:
+        _output.print_json(
+            {
+                "rows": report.rows,
+                "statuses": dict(report.statuses),
+                "levels": dict(report.levels),
+                "known": report.known,
+                "left": report.left,
+                "cost_usd": float(report.cost_usd),
+                "is_whole": report.is_whole,
+            }
+        )
+    counts = ", ".join(f"{count} {name}" for name, count in sorted(report.statuses.items()))
+    say(f"{arguments.output}: {counts or 'no row'}; {report.known} were known before")
+    if not report.is_whole:
+        say("not every row has ended; the same call goes on where this one stopped")
+    if report.error is not None:
+        raise report.error
+    if is_stopped:
+        return _STOPPED
+    return 0 if report.is_whole and not report.statuses.get("error") else 1
+
+
+@contextmanager
+def _stopping() -> Generator[threading.Event]:
+    """Yield what SIGTERM sets; what is under way then still ends."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _progress() -> Generator[Callable[[Progress], None]]:
+    """Yield what is told of every answer."""
+    with _output.progress() as display:
+        bar = display.add_task("asking", total=None, done="")
+
+        def tell(progress: Progress) -> None:
+            counts = {**progress.statuses, **progress.levels}
+            told = ", ".join(f"{count} {name}" for name, count in counts.items())
+            display.update(
+                bar,
+                completed=progress.done,
+                done=f"{told}, {progress.cost_usd:.2f} USD, {progress.at_once} at once",
+            )
+
+        yield tell
+
+
+COMMAND = _arguments.Command(
+    name="run",
+    summary="Extract a typed value from every row of a file.",
+    usage="extractkit run TARGET DATA -o FILE [options]\n"
+    "       extractkit run --schema FILE DATA -o FILE [options]",
+    example=_EXAMPLE,
+    add_arguments=_add_arguments,
+    run=_run,
+)
