@@ -130,7 +130,11 @@ def _stopping() -> Generator[threading.Event]:
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
-    before = signal.signal(signal.SIGTERM, lambda *_: stop.set())
+
+    def set_it(number: int, frame: object) -> None:
+        stop.set()
+
+    before = signal.signal(signal.SIGTERM, set_it)
     try:
         yield stop
     finally:
