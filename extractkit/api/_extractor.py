@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, overload
 
 from extractkit.api._result_stream import ResultStream
@@ -207,6 +207,15 @@ class Extractor(Generic[T]):
         """
         return self._stream(text, is_async=True)
 
+    def flow(self, text: str, *, clock: Callable[[], float] = time.monotonic) -> Flow[T]:
+        """Return the steps of an extraction, for who carries them out in another way.
+
+        Args:
+            text: As for `extract`.
+            clock: Seconds from any fixed start, never going back.
+        """
+        return self._flow(text, clock=clock)
+
     def close(self) -> None:
         """Release the model, where this Extractor made its provider; closing twice is fine."""
         if self._owns_provider:
@@ -223,13 +232,18 @@ class Extractor(Generic[T]):
         live = Live()
         return ResultStream(lambda: self._flow(text, live), live, self._provider, is_async=is_async)
 
-    def _flow(self, text: str, live: Live | None = None) -> Flow[T]:
+    def _flow(
+        self,
+        text: str,
+        live: Live | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> Flow[T]:
         return extract_flow(
             self._question.about(text),
             provider=self._provider.name,
             model=self._provider.model,
             capabilities=self._provider.capabilities,
-            clock=time.monotonic,
+            clock=clock,
             observers=self._observers,
             price=self._price,
             live=live,

@@ -8,6 +8,9 @@
     _files    a run over a file, which can be killed and goes on
     _rows     the inputs of such a run
     _output   what is written of it
+    _native   submit_batch and open_batch: the providers' own batches, with _native_work (what is
+              done for a job), _native_flow (an extraction as far as its answers are known) and
+              _native_ledger (what a job has written down)
 
 Neighbours: `api` extracts, `journal` keeps, `cli` has the command `run`. Requests that fail are
 sent again by the engine; this room has no second policy for that.
@@ -17,9 +20,19 @@ from extractkit.batch._book import Progress
 from extractkit.batch._files import RunReport, run_file
 from extractkit.batch._item import Item
 from extractkit.batch._many import Input, ManyOptions, aextract_many, extract_many
+from extractkit.batch._native import (
+    BatchJob,
+    BatchPart,
+    BatchStatus,
+    open_batch,
+    submit_batch,
+)
 from extractkit.batch._rows import Row, read_rows
 
 __all__ = [
+    "BatchJob",
+    "BatchPart",
+    "BatchStatus",
     "Input",
     "Item",
     "ManyOptions",
@@ -28,6 +41,8 @@ __all__ = [
     "RunReport",
     "aextract_many",
     "extract_many",
+    "open_batch",
     "read_rows",
     "run_file",
+    "submit_batch",
 ]

@@ -35,7 +35,8 @@ class Ledger:
     @property
     def job(self) -> JsonObject | None:
         """What is the same for all inputs; None where there is no job."""
-        return self._read("job")
+        found: JsonObject | None = self._read("job")
+        return found
 
     def write_job(self, job: JsonObject) -> None:
         """Write down what is the same for all inputs, and have the disk confirm all."""

@@ -97,7 +97,7 @@ class Exchange:
     ) -> None:
         self.budget = budget
         self._request = request
-        self._post = post
+        self.post = post
         self._wire = wire
         self._stream = stream
         self._provider = provider
@@ -118,7 +118,7 @@ class Exchange:
         """
         if self.budget.is_over():
             raise self.budget.expired()
-        return door(client, self._post, self.budget.left())
+        return door(client, self.post, self.budget.left())
 
     def opened(self, response: Any) -> None:
         """Take the headers of an answer that is a success.
@@ -283,7 +283,7 @@ class Exchange:
             if self._request.constraint is not None:
                 return "constraint"
             return "json_mode" if self._request.json_mode else None
-        if parameter in UNASKED and parameter not in self._post.body:
+        if parameter in UNASKED and parameter not in self.post.body:
             return None
         if parameter == "top_logprobs" and self._request.top_logprobs is None:
             return None
@@ -310,7 +310,7 @@ class Exchange:
         """Return `response` with what is known of the exchange, and no key in what is a fact."""
         shown = self._without_secrets
         choices = response.details.get("choices", 1)
-        if choices > 1 and response.stop is StopReason.STOP and "n" not in self._post.body:
+        if choices > 1 and response.stop is StopReason.STOP and "n" not in self.post.body:
             # One was asked for; which of them is the answer, nobody can say.
             response = dataclasses.replace(
                 response,

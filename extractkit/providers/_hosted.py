@@ -38,6 +38,7 @@ from extractkit.providers._exchange import UNASKED, Budget, Exchange
 from extractkit.providers._sdk import Sdk, check_client, is_async
 from extractkit.providers._transport import arun, run
 from extractkit.providers._wire import HttpRequest, Wire
+from extractkit.providers.batches import BatchApi, Batches
 from extractkit.providers.capabilities import Api, capabilities_of
 
 __all__ = ["Hosted", "Service", "Settings"]
@@ -337,6 +338,14 @@ class Hosted:
             model=self._model,
             facts={"base_url": self.base_url, "endpoint": post.path},
             secrets=self._secrets(),
+        )
+
+    def _batches(self, api: BatchApi) -> Batches:
+        return Batches(
+            api,
+            client=lambda: self._sync_client(Budget(None)),
+            exchange=lambda request: self._exchange(request, None, stream=False),
+            secrets=self._secrets,
         )
 
     def _wire_for(self, request: ModelRequest) -> Wire:

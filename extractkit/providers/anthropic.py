@@ -24,10 +24,12 @@ from extractkit.providers._anthropic_answer import (
     usage_of,
 )
 from extractkit.providers._anthropic_stream import Decoder
+from extractkit.providers._batches_anthropic import AnthropicBatches
 from extractkit.providers._hosted import Hosted, Service, Settings
 from extractkit.providers._sdk import ANTHROPIC_SDK
 from extractkit.providers._tools import message_turns, put_tools_of_messages
 from extractkit.providers._wire import HttpRequest, Wire, malformed
+from extractkit.providers.batches import Batches
 from extractkit.providers.capabilities import unforced_tool
 
 __all__ = [
@@ -248,6 +250,11 @@ class Anthropic(Hosted):
                 f"Anthropic({model!r}, strict_tool=True): this model cannot be made to call a tool "
                 f"[{why}]; leave strict_tool out: the schema is then sent as the format of the text"
             )
+
+    @property
+    def batches(self) -> Batches:
+        """The API's own batches, half the price and up to 24 hours; see `extractkit.batch`."""
+        return self._batches(AnthropicBatches())
 
     def _wire_for(self, request: ModelRequest) -> Wire:
         if self._strict_tool and request.constraint is not None:

@@ -20,6 +20,7 @@ from extractkit.messages import (
     Usage,
 )
 from extractkit.paths import JsonObject, JsonValue, is_array, is_object
+from extractkit.providers._batches_openai import OpenAIBatches
 from extractkit.providers._chat_calls import CallAssembler
 from extractkit.providers._hosted import Hosted, Service
 from extractkit.providers._openai import (
@@ -51,6 +52,7 @@ from extractkit.providers._wire import (
     malformed,
     piece,
 )
+from extractkit.providers.batches import Batches
 
 __all__ = [
     "COMPATIBLE_WIRE",
@@ -471,3 +473,8 @@ class OpenAIChat(Hosted):
     _SERVICE = Service(
         name="openai", api="openai-chat", endpoint="/chat/completions", sdk=OPENAI_SDK, wire=WIRE
     )
+
+    @property
+    def batches(self) -> Batches:
+        """The API's own batches, half the price and up to 24 hours; see `extractkit.batch`."""
+        return self._batches(OpenAIBatches(self.endpoint))

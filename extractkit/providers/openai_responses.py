@@ -21,6 +21,7 @@ from extractkit.messages import (
     TokenLogprob,
 )
 from extractkit.paths import JsonObject, JsonValue, is_object
+from extractkit.providers._batches_openai import OpenAIBatches
 from extractkit.providers._hosted import Hosted, Service
 from extractkit.providers._openai import (
     CUT,
@@ -52,6 +53,7 @@ from extractkit.providers._wire import (
     malformed,
     piece,
 )
+from extractkit.providers.batches import Batches
 
 __all__ = ["WIRE", "Decoder", "OpenAIResponses", "decode", "encode"]
 
@@ -452,3 +454,8 @@ class OpenAIResponses(Hosted):
     _SERVICE = Service(
         name="openai", api="openai-responses", endpoint="/responses", sdk=OPENAI_SDK, wire=WIRE
     )
+
+    @property
+    def batches(self) -> Batches:
+        """The API's own batches, half the price and up to 24 hours; see `extractkit.batch`."""
+        return self._batches(OpenAIBatches(self.endpoint))
