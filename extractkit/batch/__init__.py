@@ -8,6 +8,7 @@
     _files    a run over a file, which can be killed and goes on
     _rows     the inputs of such a run
     _output   what is written of it
+    _native_files  run_batch: a run over a file through them
     _native   submit_batch and open_batch: the providers' own batches, with _native_work (what is
               done for a job), _native_flow (an extraction as far as its answers are known) and
               _native_ledger (what a job has written down)
@@ -27,6 +28,7 @@ from extractkit.batch._native import (
     open_batch,
     submit_batch,
 )
+from extractkit.batch._native_files import run_batch
 from extractkit.batch._rows import Row, read_rows
 
 __all__ = [
@@ -43,6 +45,7 @@ __all__ = [
     "extract_many",
     "open_batch",
     "read_rows",
+    "run_batch",
     "run_file",
     "submit_batch",
 ]

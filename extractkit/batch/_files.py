@@ -26,7 +26,7 @@ from extractkit.errors import ExtractkitError, UsageError
 from extractkit.journal import Journal, Key
 from extractkit.paths import JsonObject, is_object
 
-__all__ = ["RunReport", "run_file"]
+__all__ = ["RunReport", "require_same_target", "require_writable", "run_file"]
 
 _RUN: Final = Key.of("run", "", target="", model="", parameters={})
 _DIGEST: Final = 16  # bytes
@@ -100,9 +100,7 @@ def run_file(
     writer = writer_of(goal)
     place = Path(f"{output}.journal" if journal is None else journal)
     rows = read_rows(source, **(columns or {}))
-    _require_writable(goal, source)
-    if goal.exists() and not place.exists():
-        raise UsageError(f"{goal} exists and has no journal {place}: name another output")
+    require_writable(goal, source, place)
     asker: Asker[Any] = Asker(
         target,
         model=options.pop("model", None),
@@ -113,18 +111,45 @@ def run_file(
         options=options,
     )
     with asker:
+        require_same_target(cast("Journal", asker.journal), asker.fingerprint, goal)
         run = _Run(asker, rows, retry_failed, max_cost_usd, is_stopped, progress)
-        run.require_same_target(goal)
         return run.carried_out(goal, writer, concurrency)
 
 
-def _require_writable(goal: Path, source: str | os.PathLike[str]) -> None:
+def require_writable(goal: Path, source: str | os.PathLike[str], journal: Path) -> None:
+    """Return if an output can be written there.
+
+    Raises:
+        UsageError: If not, or that would overwrite what is no output of this journal.
+    """
     if goal.is_dir() or not goal.parent.is_dir():
         raise UsageError(f"{goal}: a file cannot be written there; name one in a folder that is")
     if goal.exists() and source != "-" and Path(source).samefile(goal):
         raise UsageError(f"{goal}: that would overwrite the inputs; name another output")
     if not os.access(goal if goal.exists() else goal.parent, os.W_OK):
         raise UsageError(f"{goal} cannot be written; name another output")
+    if goal.exists() and not journal.exists():
+        raise UsageError(f"{goal} exists and has no journal {journal}: name another output")
+
+
+def require_same_target(journal: Journal, fingerprint: str, goal: Path) -> None:
+    """Return if a journal is new, or is that of the same target.
+
+    Raises:
+        UsageError: If not.
+        OSError: If the journal cannot be written.
+    """
+    here = {"target": fingerprint}
+    if _RUN in journal:
+        if journal.read(_RUN) != here:
+            raise UsageError(
+                f"{journal.path} and {goal} are of another target (or it has changed since): "
+                "name another output, or remove both"
+            )
+    elif len(journal):
+        raise UsageError(f"{journal.path} is no journal of a run; name another one")
+    else:
+        journal.append(_RUN, here)
 
 
 class _Run:
@@ -148,24 +173,6 @@ class _Run:
         self._known = 0
         self._cost = Decimal(0)
         self._is_read = False
-
-    def require_same_target(self, goal: Path) -> None:
-        """Return if the journal is new, or is that of the same target.
-
-        Raises:
-            UsageError: If not.
-        """
-        here = {"target": self._asker.fingerprint}
-        if _RUN in self._journal:
-            if self._journal.read(_RUN) != here:
-                raise UsageError(
-                    f"{self._journal.path} and {goal} are of another target (or it has changed "
-                    "since): name another output, or remove both"
-                )
-        elif len(self._journal):
-            raise UsageError(f"{self._journal.path} is no journal of a run; name another one")
-        else:
-            self._journal.append(_RUN, here)
 
     def carried_out(self, goal: Path, writer: Writer, concurrency: int) -> RunReport:
         """Ask about every input, write the output, and return what came of it."""

@@ -110,6 +110,11 @@ class Work(Generic[T]):
         self._now = 0.0
 
     @property
+    def fingerprint(self) -> str:
+        """That of the target."""
+        return str(self._facts["target"])
+
+    @property
     def journal(self) -> Journal:
         """The journal, which is open."""
         return self.ledger.journal
@@ -158,6 +163,22 @@ class Work(Generic[T]):
                     f"{value!r:.200} was given; open it with what it was submitted with"
                 )
         self._read_job()
+
+    def begin_or_resume(self, journal: Journal, inputs: list[tuple[str, str]]) -> None:
+        """Go on with the job of a journal, which is about these inputs; begin it if there is none.
+
+        Raises:
+            UsageError: If it is about others.
+            OSError: If the journal cannot be written.
+        """
+        if Ledger(journal).job is None:
+            self.begin(journal, inputs)
+            return
+        self.resume(journal)
+        if inputs != [self.ledger.input(index) for index in range(self.rows)]:
+            raise UsageError(
+                f"{journal.path} holds a job about other inputs; name another output for these"
+            )
 
     def _read_job(self) -> None:
         self._job = cast("JsonObject", self.ledger.job)

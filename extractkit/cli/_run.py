@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from extractkit.cli import _arguments, _output, _targets
 from extractkit.cli._lines import UnwritableError, say
+from extractkit.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from extractkit.batch import Progress, RunReport
+    from extractkit.batch import BatchStatus, Progress, RunReport
 
 __all__ = ["COMMAND"]
 
@@ -27,6 +28,7 @@ _EXAMPLE = """\
 extractkit run my.models:Invoice docs.jsonl -o out.jsonl --model openai:gpt-5.4-mini
 extractkit run my.models:Invoice folder/ -o out.parquet --concurrency 32
 extractkit run my.models:Invoice docs.csv -o out.jsonl --text body --id number --limit 100
+extractkit run my.models:Invoice docs.jsonl -o out.jsonl --model openai:gpt-5.4-mini --batch
 
 Killed or stopped, the same call goes on from the journal beside the output, and asks nothing
 twice."""
@@ -61,6 +63,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-cost", type=float, metavar="USD", help="take no more inputs when so much is spent"
     )
+    parser.add_argument(
+        "--batch",
+        action="store_true",
+        help="ask through the provider's batch API, which takes up to a day, and wait for it",
+    )
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
     _arguments.add_model_arguments(parser, timeout_s=120)
 
@@ -77,6 +84,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
         options["price"] = genai_prices
     named = arguments.model or os.environ.get("EXTRACTKIT_MODEL")
+    if arguments.batch:
+        return _run_batch(arguments, target, data, named, options)
     with _stopping() as stop, _progress() as told:
         try:
             report = run_file(
@@ -91,6 +100,42 @@ def _run(arguments: argparse.Namespace) -> int:
                 is_stopped=stop.is_set,
                 progress=told,
                 model=named or Local(),
+                **options,
+            )
+        except OSError as error:
+            raise UnwritableError(f"{error.filename}: {error.strerror}") from error
+    return _code(arguments, report, is_stopped=stop.is_set())
+
+
+def _run_batch(
+    arguments: argparse.Namespace, target: Any, data: str, model: Any, options: dict[str, Any]
+) -> int:
+    """Hand the rows over to a provider, and wait; stopped, the same call goes on."""
+    from extractkit.batch import run_batch
+    from extractkit.providers import Local
+
+    if arguments.max_cost is not None or arguments.retry_failed:
+        raise UsageError(
+            "--batch hands all rows over at once: leave --max-cost and --retry-failed out"
+        )
+    del options["timeout_s"]  # it is about a call
+    with _stopping() as stop, _output.progress() as display:
+        bar = display.add_task("waiting", total=None, done="")
+
+        def tell(status: BatchStatus) -> None:
+            told = ", ".join(f"{part.rows} {part.word or 'sent'}" for part in status.parts)
+            display.update(bar, completed=status.ended, done=told)
+
+        try:
+            report = run_batch(
+                target,
+                data,
+                arguments.output,
+                journal=arguments.journal,
+                columns={key: getattr(arguments, key) for key in ("text", "id", "limit", "sample")},
+                wait=stop.wait,
+                progress=tell,
+                model=model or Local(),
                 **options,
             )
         except OSError as error:

@@ -10,7 +10,9 @@ from typing import Any, Final
 
 from pydantic_core import from_json
 
+from extractkit.errors import UnsupportedError
 from extractkit.paths import JsonObject, JsonValue, is_object
+from extractkit.providers._sdk import ANTHROPIC_SDK
 from extractkit.providers._wire import HttpRequest
 from extractkit.providers.batches import BatchLimits, BatchState, path_of
 
@@ -51,12 +53,12 @@ class AnthropicBatches:
 
     def create(self, client: Any, lines: Sequence[bytes], tag: str) -> str:
         """Post requests; return the id of their batch. This API has no place for a tag."""
-        batch = client.messages.batches.create(requests=[from_json(line) for line in lines])
+        batch = _batches(client).create(requests=[from_json(line) for line in lines])
         return str(batch.id)
 
     def find(self, client: Any, tag: str, rows: int, since: float) -> Iterator[str]:
         """Yield the ids of batches that were made then and have as many requests."""
-        for batch in client.messages.batches.list(limit=100):  # the newest first
+        for batch in _batches(client).list(limit=100):  # the newest first
             if batch.created_at.timestamp() < since - _CLOCKS_DIFFER_S:
                 return
             counts = batch.request_counts
@@ -72,7 +74,7 @@ class AnthropicBatches:
 
     def look(self, client: Any, id: str) -> BatchState:
         """Return how far a batch is."""
-        batch = client.messages.batches.retrieve(id)
+        batch = _batches(client).retrieve(id)
         word = str(batch.processing_status)
         if word != "ended":
             return BatchState(word=word, is_over=False)
@@ -99,4 +101,16 @@ class AnthropicBatches:
 
     def cancel(self, client: Any, id: str) -> None:
         """Ask that no more of a batch is answered."""
-        client.messages.batches.cancel(id)
+        _batches(client).cancel(id)
+
+
+def _batches(client: Any) -> Any:
+    # The clients of who hosts for Anthropic are of other classes, or have none.
+    is_own = any(kind.__name__ == ANTHROPIC_SDK.sync for kind in type(client).__mro__)
+    found = getattr(client.messages, "batches", None) if is_own else None
+    if found is None:
+        raise UnsupportedError(
+            f"{type(client).__name__} has no Message Batches; give Anthropic's own client, or ask "
+            "through extract_many"
+        )
+    return found

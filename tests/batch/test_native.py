@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import anthropic
 import pytest
 from pydantic import BaseModel, field_serializer
 
@@ -14,12 +15,14 @@ from extractkit import Retry, extract
 from extractkit.batch import BatchJob, Item, extract_many, open_batch, submit_batch
 from extractkit.errors import (
     BadRequestError,
+    MissingDependencyError,
     RateLimitError,
     ServerError,
     UnsupportedError,
     UsageError,
 )
 from extractkit.messages import Message, ModelRequest
+from extractkit.providers import Anthropic
 from extractkit.providers._batches_anthropic import AnthropicBatches
 from extractkit.providers._batches_openai import OpenAIBatches
 from extractkit.providers.batches import BatchLimits
@@ -52,7 +55,7 @@ def journal(tmp_path: Path) -> Path:
     return tmp_path / "job.journal"
 
 
-def _good(server: BatchServer, id: str, body: Any) -> bytes:
+def good(server: BatchServer, id: str, body: Any) -> bytes:
     return server.answer(id, f'{{"name": "blue cup", "price": {_asked_of(body)}}}')
 
 
@@ -68,7 +71,7 @@ def test_answers_in_any_order_are_those_of_their_inputs(server: BatchServer, jou
     with _submitted(server, journal) as job:
         assert (job.status().ended, job.status().is_over) == (0, False)
         assert _came(job) == []
-        server.end(lambda id, body: _good(server, id, body))
+        server.end(lambda id, body: good(server, id, body))
         items = list(job.results(poll_s=0.0))
         assert [item.id for item in items] == [id for id, _ in TEXTS]
         assert [item.unwrap().price for item in items] == [0, 1, 2, 3, 4]
@@ -113,13 +116,13 @@ def test_what_a_wrong_answer_leads_to_goes_into_a_batch_of_its_own(
             lambda id, body: (
                 server.answer(id, '{"name": "blue cup", "price": "dear"}')
                 if _asked_of(body) == 3
-                else _good(server, id, body)
+                else good(server, id, body)
             )
         )
         assert (job.status().ended, len(server.rows)) == (4, 2)
         ((_, body),) = server.rows[server.newest]
         assert "dear" in json.dumps(body)
-        server.end(lambda id, body: _good(server, id, body))
+        server.end(lambda id, body: good(server, id, body))
         assert job.status().is_over
         result = _came(job)[3].result
         assert result is not None
@@ -133,7 +136,7 @@ def test_what_failed_on_its_way_is_asked_again_under_another_id(
 
     def say(id: str, body: Any) -> bytes | None:
         return {
-            0: _good(server, id, body),
+            0: good(server, id, body),
             1: server.error(id, 500, "api_error"),
             2: server.error(id, 429, "rate_limit_error"),
             3: server.unreached(id, "expired"),
@@ -147,7 +150,7 @@ def test_what_failed_on_its_way_is_asked_again_under_another_id(
         again = [id for id, _ in server.rows[server.newest]]
         assert len(again) == 4
         assert not {id for id, _ in server.rows[first]} & set(again)
-        server.end(lambda id, body: _good(server, id, body))
+        server.end(lambda id, body: good(server, id, body))
         assert job.status().is_over
         assert [item.unwrap().price for item in _came(job)] == [0, 1, 2, 3, 4]
 
@@ -174,7 +177,7 @@ def test_a_request_that_is_refused_for_good_is_not_asked_again(
             lambda id, body: (
                 server.error(id, 401, "authentication_error", "who are you")
                 if _asked_of(body) == 2
-                else _good(server, id, body)
+                else good(server, id, body)
             )
         )
         assert job.status().is_over
@@ -190,9 +193,9 @@ def test_a_file_that_is_cut_off_or_holds_what_was_not_asked_loses_nothing(
         (id, _), *_ = server.rows[server.newest]
         twice = server.answer(id, '{"name": "another cup", "price": 9}')
         strange = server.answer("00000000-0-0_0", "{}")
-        torn = _good(server, *server.rows[server.newest][4])[:-30]
+        torn = good(server, *server.rows[server.newest][4])[:-30]
         server.end(
-            lambda id, body: None if _asked_of(body) == 4 else _good(server, id, body),
+            lambda id, body: None if _asked_of(body) == 4 else good(server, id, body),
             tail=twice + strange + b'{"custom_id": 3}\n[]\n' + torn,
         )
         status = job.status()
@@ -203,7 +206,7 @@ def test_a_file_that_is_cut_off_or_holds_what_was_not_asked_loses_nothing(
             "3 lines are no answers",
             "1 requests have no line in the results",
         )
-        server.end(lambda id, body: _good(server, id, body))
+        server.end(lambda id, body: good(server, id, body))
         assert job.status().is_over
         assert [item.unwrap().price for item in _came(job)] == [0, 1, 2, 3, 4]
 
@@ -215,7 +218,7 @@ def test_a_job_that_is_cancelled_ends_with_what_was_answered(
 
     def say(id: str, body: Any) -> bytes:
         return {
-            0: _good(server, id, body),
+            0: good(server, id, body),
             1: server.answer(id, '{"name": "blue cup", "price": "dear"}'),
             2: server.unreached(id, "expired"),
         }.get(_asked_of(body)) or server.unreached(id, "cancelled")
@@ -236,7 +239,7 @@ def test_a_job_that_is_cancelled_ends_with_what_was_answered(
 def test_another_process_goes_on_from_the_journal(server: BatchServer, journal: Path) -> None:
     _submitted(server, journal).close()
     with open_batch(Cup, journal, model=server.provider()) as job:
-        server.end(lambda id, body: _good(server, id, body))
+        server.end(lambda id, body: good(server, id, body))
         assert job.status().is_over
     with open_batch(Cup, journal, model=server.provider()) as job:
         before = len(server.seen)
@@ -247,7 +250,7 @@ def test_another_process_goes_on_from_the_journal(server: BatchServer, journal: 
 
 def test_what_came_of_a_job_is_known_to_extract_many(server: BatchServer, journal: Path) -> None:
     with _submitted(server, journal) as job:
-        server.end(lambda id, body: _good(server, id, body))
+        server.end(lambda id, body: good(server, id, body))
         assert job.status().is_over
     before = len(server.seen)
     items = list(extract_many(Cup, TEXTS, model=server.provider(), journal=journal))
@@ -265,7 +268,7 @@ def test_a_batch_whose_making_was_not_heard_of_is_found_again(
     with open_batch(Cup, journal, model=server.provider()) as job:
         assert not job.status().is_over
         assert len(server.rows) == 1  # it is not handed over twice
-        server.end(lambda id, body: _good(server, id, body))
+        server.end(lambda id, body: good(server, id, body))
         assert job.status().is_over
 
 
@@ -282,7 +285,7 @@ def test_a_batch_that_never_came_to_be_is_handed_over_later(
                 _submitted(server, journal)
     with open_batch(Cup, journal, model=server.provider()) as job:
         assert len(job.status().parts) == 1
-        server.end(lambda id, body: _good(server, id, body))
+        server.end(lambda id, body: good(server, id, body))
         assert job.status().is_over
 
 
@@ -318,7 +321,7 @@ def test_several_answers_to_an_input_are_drawn_in_two_batches(
     with _submitted(server, journal, samples=3, retry=Retry(answers=0)) as job:
         for count in (5, 10):
             assert len(server.rows[server.newest]) == count
-            server.end(lambda id, body: _good(server, id, body))
+            server.end(lambda id, body: good(server, id, body))
             job.status()
         assert job.status().is_over
         assert [item.unwrap().price for item in _came(job)] == [0, 1, 2, 3, 4]
@@ -404,7 +407,7 @@ def test_a_parameter_that_is_refused_is_left_out_in_the_next_batch(journal: Path
         rows = server.rows[server.newest]
         assert len(rows) == 5
         assert all("top_logprobs" not in body for _, body in rows)
-        server.end(lambda id, body: _good(server, id, body))
+        server.end(lambda id, body: good(server, id, body))
         assert job.status().is_over
         assert [item.unwrap().price for item in _came(job)] == [0, 1, 2, 3, 4]
 
@@ -425,7 +428,7 @@ def test_a_batch_for_which_there_is_no_room_yet_is_handed_over_again(journal: Pa
         server.end(lambda id, body: None, status="failed")
         assert job.status().ended == 0
         assert len(server.rows) == 2
-        server.end(lambda id, body: _good(server, id, body))
+        server.end(lambda id, body: good(server, id, body))
         assert job.status().is_over
 
 
@@ -481,7 +484,7 @@ def test_results_are_waited_for(
 
     def sleep(seconds: float) -> None:
         waits.append(seconds)
-        server.end(lambda id, body: _good(server, id, body))
+        server.end(lambda id, body: good(server, id, body))
 
     with _submitted(server, journal) as job:
         with monkeypatch.context() as patched:
@@ -513,7 +516,7 @@ def test_the_batch_of_another_job_is_never_taken_for_ones_own(
 
 def _end(server: BatchServer, batch: str) -> None:
     server.rows[batch] = server.rows.pop(batch)  # now it is the newest
-    server.end(lambda id, body: _good(server, id, body))
+    server.end(lambda id, body: good(server, id, body))
 
 
 def test_batches_of_long_ago_are_not_looked_through(server: BatchServer, journal: Path) -> None:
@@ -529,3 +532,25 @@ def test_a_request_that_cannot_be_written_is_the_error_of_its_row(journal: Path)
         request = ModelRequest(messages=(Message(role="user", content="\ud800"),))
         with pytest.raises(UsageError, match="cannot be written as JSON"):
             provider.batches.body(request)
+
+
+def test_a_client_without_batches_says_so(journal: Path) -> None:
+    model = Anthropic("claude-haiku-4-5", client=anthropic.AnthropicBedrock(aws_region="eu-west-1"))
+    with pytest.raises(UnsupportedError, match="AnthropicBedrock has no Message Batches"):
+        submit_batch(Cup, TEXTS, model=model, journal=journal)
+
+
+def test_what_no_input_can_do_without_ends_the_call_and_no_row(
+    journal: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def flow(*args: Any, **options: Any) -> Any:
+        raise MissingDependencyError("no such package", feature="this", package="it")
+
+    with serving("chat") as server:
+        with monkeypatch.context() as patched:
+            patched.setattr("extractkit.batch._native_work.Extractor.flow", flow)
+            with pytest.raises(MissingDependencyError):
+                _submitted(server, journal)
+        with open_batch(Cup, journal, model=server.provider()) as job:
+            assert job.status().ended == 0
+            assert len(server.rows[server.newest]) == 5
