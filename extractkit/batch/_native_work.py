@@ -37,6 +37,12 @@ _READINGS: Final = 2
 _MISSING: Final[JsonObject] = {"ended": "missing"}
 _REFUSED: Final = frozenset({400, 401, 402, 403, 404, 413, 422, 429})
 
+_OTHER: Final = {
+    "target": "another target",
+    "model": "another model",
+    "parameters": "other options, or another address or setting of its model,",
+}
+
 _NOT_HERE: Final = {
     "timeout_s": "a batch takes up to a day",
     "observers": "a flow is begun anew for each answer",
@@ -159,8 +165,8 @@ class Work(Generic[T]):
         for name, value in self._facts.items():
             if job[name] != value:
                 raise UsageError(
-                    f"{journal.path} is of another {name}: it has {job[name]!r:.200}, and "
-                    f"{value!r:.200} was given; open it with what it was submitted with"
+                    f"{journal.path} was submitted with {_OTHER[name]} than this one; open it with "
+                    "what it was submitted with"
                 )
         self._read_job()
 

@@ -343,7 +343,10 @@ class Hosted:
     def _batches(self, api: BatchApi) -> Batches:
         return Batches(
             api,
-            client=lambda: self._sync_client(Budget(None)),
+            # A batch that is handed over twice is paid for twice.
+            client=lambda: self._sync_client(Budget(None)).with_options(
+                max_retries=0, default_headers=self._extra_headers
+            ),
             exchange=lambda request: self._exchange(request, None, stream=False),
             secrets=self._secrets,
         )

@@ -114,7 +114,7 @@ class Batches:
 
     Args:
         api: How it is spelled.
-        client: Gives a synchronous client of the SDK.
+        client: Gives a synchronous client of the SDK, which tries nothing again.
         exchange: Gives what a request is sent by, and its answer read.
         secrets: Gives what must stand in no file.
     """
@@ -128,7 +128,7 @@ class Batches:
         secrets: Callable[[], Sequence[str]],
     ) -> None:
         self._api = api
-        self._open = client
+        self._client = client
         self._exchange = exchange
         self._secrets = secrets
 
@@ -236,10 +236,6 @@ class Batches:
         """
         with self._translated():
             self._api.cancel(self._client(), id)
-
-    def _client(self) -> Any:
-        # A batch that is handed over twice is paid for twice.
-        return self._open().with_options(max_retries=0)
 
     def _translated(self) -> Any:
         return self._exchange(ModelRequest(messages=(), top_logprobs=None)).translated()

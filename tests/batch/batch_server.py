@@ -34,6 +34,7 @@ class BatchServer:
         self.refused: dict[str, dict[str, Any]] = {}
         self.cancelled: list[str] = []
         self.seen: list[str] = []
+        self.teams: set[str | None] = set()
         self.fail_next: list[int] = []
         self.lose_next_reply = False
         self.live = b""
@@ -99,6 +100,7 @@ class BatchServer:
         """Return status and body for a request."""
         path = unquote(path).partition("?")[0].removeprefix("/v1/").removeprefix("messages/")
         self.seen.append(f"{method} {path}")
+        self.teams.add(headers["x-team"])
         if method == "POST" and path in ("batches", "files") and self.fail_next:
             return self.fail_next.pop(), b'{"error": {"type": "e", "message": "not now"}}'
         if path in ("chat/completions", "responses", "messages"):

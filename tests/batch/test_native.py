@@ -342,9 +342,9 @@ def test_a_journal_is_opened_with_what_it_was_submitted_with(
     server: BatchServer, journal: Path
 ) -> None:
     _submitted(server, journal).close()
-    with pytest.raises(UsageError, match="of another target"):
+    with pytest.raises(UsageError, match="with another target"):
         open_batch(int, journal, model=server.provider())
-    with pytest.raises(UsageError, match="of another parameters"):
+    with pytest.raises(UsageError, match="with other options"):
         open_batch(Cup, journal, model=server.provider(), instructions="Be quick.")
     with pytest.raises(UsageError, match="holds a job: open_batch"):
         _submitted(server, journal)
@@ -554,3 +554,14 @@ def test_what_no_input_can_do_without_ends_the_call_and_no_row(
         with open_batch(Cup, journal, model=server.provider()) as job:
             assert job.status().ended == 0
             assert len(server.rows[server.newest]) == 5
+
+
+def test_settings_of_the_provider_hold_for_batches(server: BatchServer, journal: Path) -> None:
+    extra: Any = {"metadata": {"team": "a"}}
+    provider = server.provider(extra_body=extra, extra_headers={"X-Team": "a"}, streaming=True)
+    with submit_batch(Cup, TEXTS, model=provider, journal=journal) as job:
+        job.status()
+        for _, body in server.rows[server.newest]:
+            assert body["metadata"] == {"team": "a"}
+            assert "stream" not in body
+        assert server.teams == {"a"}
