@@ -35,7 +35,7 @@ def _recipes() -> list[object]:
 
 @pytest.mark.parametrize("recipe", _recipes())
 def test_a_recipe_prints_what_stands_beside_it(
-    recipe: Path, request: pytest.FixtureRequest
+    recipe: Path, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     """The output is compared, also that of the embedded model."""
     if request.node.get_closest_marker("weights"):
@@ -48,6 +48,7 @@ def test_a_recipe_prints_what_stands_beside_it(
         capture_output=True,
         text=True,
         timeout=_SECONDS,
+        cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"},
     )
     assert run.returncode == 0, run.stderr
