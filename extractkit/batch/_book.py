@@ -38,6 +38,7 @@ class Progress:
         statuses: Status -> how many, "error" among them.
         levels: Level that was reached -> how many.
         cost_usd: What those asked now cost in US dollars, as far as prices are known.
+        unpriced: How many of those asked now have no known cost.
         input_tokens: Of those asked now.
         output_tokens: Of those asked now.
         seconds: Since the run began.
@@ -51,6 +52,7 @@ class Progress:
     statuses: Mapping[str, int] = field(default_factory=dict[str, int])
     levels: Mapping[str, int] = field(default_factory=dict[str, int])
     cost_usd: Decimal = Decimal(0)
+    unpriced: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     seconds: float = 0.0
@@ -96,6 +98,7 @@ class Book(Generic[T]):
         self._levels: Counter[str] = Counter()
         self._known = self._input_tokens = self._output_tokens = 0
         self._cost = Decimal(0)
+        self._unpriced = 0
         self._in_a_row = 0
         self._error: ExtractkitError | None = None
 
@@ -165,6 +168,7 @@ class Book(Generic[T]):
                 self._input_tokens += item.result.usage.input_tokens
                 self._output_tokens += item.result.usage.output_tokens
                 self._cost += item.result.cost_usd or 0
+                self._unpriced += item.result.cost_usd is None
         elif item.error is not None and not item.is_known:
             self._judge(item, item.error)
         self._tell()
@@ -191,6 +195,7 @@ class Book(Generic[T]):
                 statuses=dict(self._statuses),
                 levels=dict(self._levels),
                 cost_usd=self._cost,
+                unpriced=self._unpriced,
                 input_tokens=self._input_tokens,
                 output_tokens=self._output_tokens,
                 seconds=time.monotonic() - self._began,

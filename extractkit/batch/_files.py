@@ -83,7 +83,8 @@ def run_file(
         concurrency: As of `extract_many`.
         retry_failed: Ask again about rows that ended in an error.
         max_cost_usd: Take no more inputs when this run has cost so much in US dollars; those under
-            way still end. It needs `price`.
+            way still end. It needs `price`; the first answer that this does not price ends the run
+            too, with an error in the report, for then nobody knows what is spent.
         is_stopped: Asked before each input; if so, no more are taken, and those under way end.
         progress: Told of every answer.
         options: The keywords of Extractor.
@@ -172,6 +173,7 @@ class _Run:
         self._order = bytearray()  # digests: 16 bytes for each row, and no row twice in memory
         self._known = 0
         self._cost = Decimal(0)
+        self._is_unpriced = False
         self._is_read = False
 
     def carried_out(self, goal: Path, writer: Writer, concurrency: int) -> RunReport:
@@ -189,6 +191,11 @@ class _Run:
         finally:
             statuses, levels = Counter[str](), Counter[str]()
             write(goal, self._lines(statuses, levels), writer)
+        if error is None and self._most is not None and self._is_unpriced:
+            error = UsageError(
+                f"max_cost_usd={self._most}: what answers of {self._asker.facts['model']} cost is "
+                "not known, so that the run ended; give a price=... that knows it, or no ceiling"
+            )
         rows = len(self._order) // _DIGEST
         left = rows - statuses.total()
         return RunReport(
@@ -204,6 +211,7 @@ class _Run:
 
     def _told(self, progress: Progress) -> None:
         self._cost = progress.cost_usd
+        self._is_unpriced = progress.unpriced > 0
         if self._progress is not None:
             self._progress(progress)
 
@@ -224,7 +232,7 @@ class _Run:
         self._is_read = True
 
     def _is_over(self) -> bool:
-        is_spent = self._most is not None and self._cost >= self._most
+        is_spent = self._most is not None and (self._cost >= self._most or self._is_unpriced)
         return is_spent or (self._is_stopped is not None and self._is_stopped())
 
     def _is_ended(self, key: Key) -> bool:

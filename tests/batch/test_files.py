@@ -90,7 +90,7 @@ def test_a_run_that_is_stopped_ends_what_is_under_way_and_goes_on_later(tmp_path
     source = jsonl(tmp_path / "in.jsonl", *map(row, range(50)))
     out, provider = tmp_path / "out.jsonl", FakeProvider(echo)
     report = run_file(
-        Word, source, out, model=provider, concurrency=2, is_stopped=lambda: len(provider.requests)
+        Word, source, out, model=provider, concurrency=2, is_stopped=lambda: bool(provider.requests)
     )
     done = report.rows
     assert 0 < done < 50 and report.left == 0 and not report.is_whole
@@ -125,6 +125,24 @@ def test_a_ceiling_of_cost_ends_the_run(tmp_path: Path) -> None:
     assert not report.is_whole and report.left == 0
     with pytest.raises(UsageError, match="needs price"):
         run_file(Word, source, tmp_path / "o.jsonl", model=provider, max_cost_usd=1)
+
+
+def test_a_ceiling_of_cost_is_no_ceiling_where_no_price_is_known(tmp_path: Path) -> None:
+    source = jsonl(tmp_path / "in.jsonl", *map(row, range(100)))
+    provider, out = FakeProvider(echo), tmp_path / "out.jsonl"
+    report = run_file(
+        Word,
+        source,
+        out,
+        model=provider,
+        price=lambda provider, model, usage: None,
+        max_cost_usd=1,
+        concurrency=1,
+    )
+    assert isinstance(report.error, UsageError)
+    assert "is not known" in str(report.error) and provider.model in str(report.error)
+    assert not report.is_whole and report.left == 0
+    assert len(rows_of(out)) == len(provider.requests) < 10
 
 
 def test_parquet_has_the_same_rows(tmp_path: Path) -> None:
