@@ -75,72 +75,74 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     name, data = _targets.target_and(arguments, "run", "DATA")
     target = _targets.load(name, arguments.schema)
-    from extractkit.batch import run_file
     from extractkit.providers import Local
 
-    options: dict[str, Any] = {**_arguments.extractor_options(arguments, seed=None)}
-    if arguments.max_cost is not None:
-        from extractkit.providers.prices import genai_prices
-
-        options["price"] = genai_prices
-    named = arguments.model or os.environ.get("EXTRACTKIT_MODEL")
-    if arguments.batch:
-        return _run_batch(arguments, target, data, named, options)
-    with _stopping() as stop, _progress() as told:
+    given: dict[str, Any] = {
+        **_arguments.extractor_options(arguments, seed=None),
+        "model": arguments.model or os.environ.get("EXTRACTKIT_MODEL") or Local(),
+        "journal": arguments.journal,
+        "columns": {key: getattr(arguments, key) for key in ("text", "id", "limit", "sample")},
+    }
+    ask = _by_batch if arguments.batch else _by_call
+    with _stopping() as stop:
         try:
-            report = run_file(
-                target,
-                data,
-                arguments.output,
-                journal=arguments.journal,
-                columns={key: getattr(arguments, key) for key in ("text", "id", "limit", "sample")},
-                concurrency=arguments.concurrency,
-                retry_failed=arguments.retry_failed,
-                max_cost_usd=arguments.max_cost,
-                is_stopped=stop.is_set,
-                progress=told,
-                model=named or Local(),
-                **options,
-            )
+            report = ask(arguments, target, data, stop, given)
         except OSError as error:
             raise UnwritableError(f"{error.filename}: {error.strerror}") from error
     return _code(arguments, report, is_stopped=stop.is_set())
 
 
-def _run_batch(
-    arguments: argparse.Namespace, target: Any, data: str, model: Any, options: dict[str, Any]
-) -> int:
+def _by_call(
+    arguments: argparse.Namespace,
+    target: Any,
+    data: str,
+    stop: threading.Event,
+    given: dict[str, Any],
+) -> RunReport:
+    """Ask about each row."""
+    from extractkit.batch import run_file
+
+    if arguments.max_cost is not None:
+        from extractkit.providers.prices import genai_prices
+
+        given["price"] = genai_prices
+    with _progress() as told:
+        return run_file(
+            target,
+            data,
+            arguments.output,
+            concurrency=arguments.concurrency,
+            retry_failed=arguments.retry_failed,
+            max_cost_usd=arguments.max_cost,
+            is_stopped=stop.is_set,
+            progress=told,
+            **given,
+        )
+
+
+def _by_batch(
+    arguments: argparse.Namespace,
+    target: Any,
+    data: str,
+    stop: threading.Event,
+    given: dict[str, Any],
+) -> RunReport:
     """Hand the rows over to a provider, and wait; stopped, the same call goes on."""
     from extractkit.batch import run_batch
-    from extractkit.providers import Local
 
     if arguments.max_cost is not None or arguments.retry_failed:
         raise UsageError(
             "--batch hands all rows over at once: leave --max-cost and --retry-failed out"
         )
-    del options["timeout_s"]  # it is about a call
-    with _stopping() as stop, _output.progress() as display:
+    del given["timeout_s"]  # it is about a call
+    with _output.progress() as display:
         bar = display.add_task("waiting", total=None, done="")
 
         def tell(status: BatchStatus) -> None:
             told = ", ".join(f"{part.rows} {part.word or 'sent'}" for part in status.parts)
             display.update(bar, completed=status.ended, done=told)
 
-        try:
-            report = run_batch(
-                target,
-                data,
-                arguments.output,
-                journal=arguments.journal,
-                columns={key: getattr(arguments, key) for key in ("text", "id", "limit", "sample")},
-                wait=stop.wait,
-                progress=tell,
-                model=model or Local(),
-                **options,
-            )
-        except OSError as error:
-            raise UnwritableError(f"{error.filename}: {error.strerror}") from error
-    return _code(arguments, report, is_stopped=stop.is_set())
+        return run_batch(target, data, arguments.output, wait=stop.wait, progress=tell, **given)
 
 
 def _code(arguments: argparse.Namespace, report: RunReport, *, is_stopped: bool) -> int:
