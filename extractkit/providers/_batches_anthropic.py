@@ -5,13 +5,14 @@ Neighbours: `batches` drives this; `anthropic` encodes the requests.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from pydantic_core import from_json
 
 from extractkit.errors import UnsupportedError
 from extractkit.paths import JsonObject, JsonValue, is_object
+from extractkit.providers._errors import WORDS
 from extractkit.providers._sdk import ANTHROPIC_SDK
 from extractkit.providers._wire import HttpRequest
 from extractkit.providers.batches import BatchLimits, BatchState, path_of
@@ -25,18 +26,10 @@ LIMITS: Final = BatchLimits(
 )
 
 _ENDED: Final = {"canceled": "cancelled", "expired": "expired"}
-_STATUS: Final[dict[JsonValue, int]] = {
+_STATUS: Final[Mapping[str, int]] = {
     # What an error's type is as a status, https://platform.claude.com/docs/en/api/errors, 2026-09.
-    "invalid_request_error": 400,
-    "authentication_error": 401,
-    "billing_error": 402,
-    "permission_error": 403,
-    "not_found_error": 404,
-    "request_too_large": 413,
-    "rate_limit_error": 429,
-    "api_error": 500,
+    **WORDS,
     "timeout_error": 504,
-    "overloaded_error": 529,
 }
 _OVERHEAD: Final = len('{"requests":[]}')
 _CLOCKS_DIFFER_S: Final = 60

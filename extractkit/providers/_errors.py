@@ -32,6 +32,7 @@ from extractkit.providers._refusals import refused_parameter
 from extractkit.providers._reports import Report, read_report, redact, request_id_of, retry_after
 
 __all__ = [
+    "WORDS",
     "from_event",
     "from_exception",
     "from_key_function",
@@ -62,7 +63,7 @@ _ADVICE: Final[Mapping[type[ProviderError], str]] = {
 
 _SPENT: Final = "what the account may spend is spent; raise its limit, or pay, before asking again"
 
-_WORDS: Final[Mapping[str, int]] = {
+WORDS: Final[Mapping[str, int]] = {
     # A failure that is told inside a stream has no status; its word says which it would be.
     "authentication_error": 401,
     "invalid_api_key": 401,
@@ -244,8 +245,8 @@ def _status_of(report: Report) -> int:
     if report.code.isdecimal() and 400 <= int(report.code) < 600:
         return int(report.code)
     for word in (report.code, report.type):
-        if word.lower() in _WORDS:
-            return _WORDS[word.lower()]
+        if word.lower() in WORDS:
+            return WORDS[word.lower()]
     return 500
 
 
