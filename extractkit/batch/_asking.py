@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from typing import Any, Final, Generic, Self, TypeVar
 
 from extractkit.api import Extractor, facts_of
-from extractkit.batch._item import Given, Item, error_of, record_of, result_of
+from extractkit.batch._item import Given, Item, item_of, record_of
 from extractkit.batch._pace import Pace, Paced
 from extractkit.errors import (
     AuthenticationError,
@@ -27,7 +27,7 @@ from extractkit.errors import (
 )
 from extractkit.journal import Journal, Key
 from extractkit.messages import require_number
-from extractkit.paths import is_object
+from extractkit.paths import JsonObject, is_object
 from extractkit.providers import shared
 from extractkit.schema import compile_schema
 
@@ -133,6 +133,15 @@ class Asker(Generic[T]):
             return None
         return self._kept(given, self.key(given), self.journal)
 
+    def is_ended(self, key: Key) -> bool:
+        """Whether the journal has what came of an input, and it is not to be asked about again."""
+        if self.journal is None or key not in self.journal:
+            return False
+        if not self._retry_failed:
+            return True  # without a look at the row: of a million most are known
+        record = self.journal.read(key)
+        return is_object(record) and not self._is_failed(record)
+
     async def ask(self, given: Given) -> Item[T]:
         """Return what comes of an input: asked once, however often it is given at the same time.
 
@@ -169,11 +178,13 @@ class Asker(Generic[T]):
 
     def _kept(self, given: Given, key: Key, journal: Journal) -> Item[T] | None:
         record = journal.read(key) if key in journal else None
-        if not is_object(record):
+        if not is_object(record) or self._is_failed(record):
             return None
-        if "result" in record:
-            return _item(given, result=result_of(record, self._target), is_known=True)
-        return None if self._retry_failed else _item(given, error=error_of(record), is_known=True)
+        return item_of(record, given, self._target, is_known=True)
+
+    def _is_failed(self, record: JsonObject) -> bool:
+        """Whether a record is one to ask about again."""
+        return self._retry_failed and "result" not in record
 
     async def _asked(self, given: Given) -> Item[T]:
         try:

@@ -24,7 +24,7 @@ from extractkit.batch._output import Writer, line_of, write, writer_of
 from extractkit.batch._rows import Row, read_rows
 from extractkit.errors import ExtractkitError, UsageError
 from extractkit.journal import Journal, Key
-from extractkit.paths import JsonObject, is_object
+from extractkit.paths import JsonObject
 
 __all__ = ["RunReport", "require_same_target", "require_writable", "run_file"]
 
@@ -113,7 +113,7 @@ def run_file(
     )
     with asker:
         require_same_target(cast("Journal", asker.journal), asker.fingerprint, goal)
-        run = _Run(asker, rows, retry_failed, max_cost_usd, is_stopped, progress)
+        run = _Run(asker, rows, max_cost_usd, is_stopped, progress)
         return run.carried_out(goal, writer, concurrency)
 
 
@@ -158,7 +158,6 @@ class _Run:
         self,
         asker: Asker[Any],
         rows: Iterator[Row],
-        retry_failed: bool,
         max_cost_usd: float | None,
         is_stopped: Callable[[], bool] | None,
         progress: Told | None,
@@ -166,14 +165,12 @@ class _Run:
         self._asker = asker
         self._journal = cast("Journal", asker.journal)
         self._rows = rows
-        self._retry_failed = retry_failed
         self._most = None if max_cost_usd is None else Decimal(str(max_cost_usd))
         self._is_stopped = is_stopped
         self._progress = progress
         self._order = bytearray()  # digests: 16 bytes for each row, and no row twice in memory
         self._known = 0
-        self._cost = Decimal(0)
-        self._is_unpriced = False
+        self._seen = Progress(done=0, total=None, known=0)
         self._is_read = False
 
     def carried_out(self, goal: Path, writer: Writer, concurrency: int) -> RunReport:
@@ -191,7 +188,7 @@ class _Run:
         finally:
             statuses, levels = Counter[str](), Counter[str]()
             write(goal, self._lines(statuses, levels), writer)
-        if error is None and self._most is not None and self._is_unpriced:
+        if error is None and self._most is not None and self._seen.unpriced:
             error = UsageError(
                 f"max_cost_usd={self._most}: what answers of {self._asker.facts['model']} cost is "
                 "not known, so that the run ended; give a price=... that knows it, or no ceiling"
@@ -204,14 +201,13 @@ class _Run:
             levels=levels,
             known=self._known,
             left=left,
-            cost_usd=self._cost,
+            cost_usd=self._seen.cost_usd,
             is_whole=self._is_read and not left,
             error=error,
         )
 
     def _told(self, progress: Progress) -> None:
-        self._cost = progress.cost_usd
-        self._is_unpriced = progress.unpriced > 0
+        self._seen = progress
         if self._progress is not None:
             self._progress(progress)
 
@@ -222,7 +218,7 @@ class _Run:
                 return
             key = self._asker.key(Given(index=0, id=row.id, text=row.fault or row.text))
             self._order += key.digest
-            if self._is_ended(key):
+            if self._asker.is_ended(key):
                 self._known += 1
             elif row.fault:
                 fault: Item[Any] = Item(index=0, id=row.id, text="", error=UsageError(row.fault))
@@ -232,16 +228,9 @@ class _Run:
         self._is_read = True
 
     def _is_over(self) -> bool:
-        is_spent = self._most is not None and (self._cost >= self._most or self._is_unpriced)
+        seen = self._seen
+        is_spent = self._most is not None and (seen.cost_usd >= self._most or seen.unpriced > 0)
         return is_spent or (self._is_stopped is not None and self._is_stopped())
-
-    def _is_ended(self, key: Key) -> bool:
-        if key not in self._journal:
-            return False
-        if not self._retry_failed:
-            return True
-        record = self._journal.read(key)
-        return is_object(record) and "result" in record
 
     def _lines(self, statuses: Counter[str], levels: Counter[str]) -> Iterator[JsonObject]:
         """Yield what came of each row, in the order of the inputs."""

@@ -14,7 +14,7 @@ from extractkit.errors import ExtractkitError, ProviderError
 from extractkit.paths import JsonObject
 from extractkit.results import ExtractionResult
 
-__all__ = ["Given", "Item", "error_of", "record_of", "result_of"]
+__all__ = ["Given", "Item", "item_of", "record_of"]
 
 T = TypeVar("T")
 
@@ -88,17 +88,28 @@ def record_of(item: Item[Any]) -> JsonObject:
 _KEPT: Final = ("provider", "model", "status_code", "request_id", "attempts")
 
 
-def result_of(record: JsonObject, target: Any) -> ExtractionResult[Any]:
-    """Return the result that a record holds.
+def item_of(record: JsonObject, given: Given, target: Any, *, is_known: bool = False) -> Item[Any]:
+    """Return an input with what a record holds of it.
 
     Raises:
-        UsageError: If it does not fit the target.
+        UsageError: If the result does not fit the target.
     """
-    return ExtractionResult.from_json(target, json.dumps(record["result"]))
+    result = error = None
+    if "result" in record:
+        result = ExtractionResult[Any].from_json(target, json.dumps(record["result"]))
+    else:
+        error = _error_of(record)
+    return Item(
+        index=given.index,
+        id=given.id,
+        text=given.text,
+        result=result,
+        error=error,
+        is_known=is_known,
+    )
 
 
-def error_of(record: JsonObject) -> ExtractkitError:
-    """Return the error that a record tells of."""
+def _error_of(record: JsonObject) -> ExtractkitError:
     told: JsonObject = record["error"]
     kind: type[ExtractkitError] = getattr(errors, told["type"], ExtractkitError)
     if not issubclass(kind, ProviderError):

@@ -99,21 +99,17 @@ def extract_many(
         DeadlineExceededError: While iterating, after what had come, if `deadline_s` ended.
         OSError: While iterating, if the journal cannot be written.
     """
-    asker: Asker[Any] = Asker(
+    asker, book = _begun(
         target,
+        texts,
         model=model,
         concurrency=concurrency,
+        ordered=ordered,
         journal=journal,
         retry_failed=retry_failed,
         deadline_s=deadline_s,
-        options=options,
-    )
-    book = Book(
-        asker,
-        concurrency=concurrency,
-        ordered=ordered,
-        total=len(texts) if isinstance(texts, Sized) else None,
         progress=progress,
+        options=options,
     )
     return _opened(asker, book, texts)
 
@@ -162,23 +158,36 @@ def aextract_many(
         DeadlineExceededError: While iterating, after what had come, if `deadline_s` ended.
         OSError: While iterating, if the journal cannot be written.
     """
-    asker: Asker[Any] = Asker(
+    asker, book = _begun(
         target,
+        texts,
         model=model,
         concurrency=concurrency,
+        ordered=ordered,
         journal=journal,
         retry_failed=retry_failed,
         deadline_s=deadline_s,
+        progress=progress,
         options=options,
     )
-    book = Book(
-        asker,
-        concurrency=concurrency,
-        ordered=ordered,
-        total=len(texts) if isinstance(texts, Sized) else None,
-        progress=progress,
-    )
     return _adriven(asker, book, texts)
+
+
+def _begun(
+    target: Any,
+    texts: object,
+    *,
+    concurrency: int,
+    ordered: bool,
+    progress: Told | None,
+    **asking: Any,
+) -> tuple[Asker[Any], Book[Any]]:
+    """Return who asks, with the rest of the keywords, and what keeps the order."""
+    asker: Asker[Any] = Asker(target, concurrency=concurrency, **asking)
+    total = len(texts) if isinstance(texts, Sized) else None
+    return asker, Book(
+        asker, concurrency=concurrency, ordered=ordered, total=total, progress=progress
+    )
 
 
 _END: Final = object()

@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, TypeVar, cast
 from uuid import uuid4
 
 from extractkit.api import Extractor, facts_of
-from extractkit.batch._item import Item, error_of, record_of, result_of
+from extractkit.batch._item import Given, Item, item_of, record_of
 from extractkit.batch._native_flow import Asked, Replay
 from extractkit.batch._native_ledger import Ledger
 from extractkit.errors import (
@@ -58,17 +58,17 @@ def numbered(texts: Iterable[Any]) -> list[tuple[str, str]]:
     """
     found: dict[tuple[str, str], int] = {}
     for index, given in enumerate(texts):
-        pair = (str(index), given) if isinstance(given, str) else given
-        if not (
-            isinstance(pair, tuple)
-            and len(cast("tuple[object, ...]", pair)) == 2
-            and all(isinstance(part, str) for part in cast("tuple[object, ...]", pair))
-        ):
-            raise UsageError(
-                f"input {index} is a {type(given).__name__}; expected a text, or a pair of an id "
-                "and a text"
-            )
-        first = found.setdefault(cast("tuple[str, str]", pair), index)
+        match given:
+            case str(text):
+                pair = str(index), text
+            case (str(id), str(text)) if isinstance(given, tuple):
+                pair = id, text
+            case _:
+                raise UsageError(
+                    f"input {index} is a {type(given).__name__}; expected a text, or a pair of an "
+                    "id and a text"
+                )
+        first = found.setdefault(pair, index)
         if first != index:
             raise UsageError(
                 f"the inputs {first} and {index} have the same id {pair[0]!r} and the same text; "
@@ -203,11 +203,7 @@ class Work(Generic[T]):
             if key not in self.journal:
                 continue
             record = cast("JsonObject", self.journal.read(key))
-            if "result" in record:
-                result = result_of(record, self._target)
-                yield Item(index=index, id=id, text=text, result=result)
-            else:
-                yield Item(index=index, id=id, text=text, error=error_of(record))
+            yield item_of(record, Given(index=index, id=id, text=text), self._target)
 
     def collect(self) -> None:
         """Fetch the results of every batch that is over.
@@ -339,7 +335,6 @@ class Work(Generic[T]):
             return self._batches.read(outcome, request)
 
         replay = Replay(body=self._batches.body, kept=kept)
-        item: Item[T] = Item(index=index, id=id, text=text)
         came: dict[str, Any] = {}
         try:
             came["result"] = replay.carry_out(self._extractor.flow(text, clock=lambda: self._now))
@@ -348,7 +343,7 @@ class Work(Generic[T]):
         except ExtractkitError as error:
             came["error"] = error
         if "error" in came or not replay.asked:
-            self._end(Item(index=item.index, id=id, text=text, **came))
+            self._end(Item(index=index, id=id, text=text, **came))
             return []
         return replay.asked
 
