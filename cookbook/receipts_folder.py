@@ -46,6 +46,8 @@ class Receipt(BaseModel):
 
 # %%
 FOLDER = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent / "data/receipts_folder")
+if not any(FOLDER.glob("*.txt")):
+    sys.exit(f"{FOLDER} has no file whose name ends in .txt")
 
 
 def receipts() -> Iterator[tuple[str, str]]:

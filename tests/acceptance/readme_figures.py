@@ -176,6 +176,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--receipts", type=int, default=50)
     parser.add_argument("--only", default="", metavar="WORDS", help="rows that hold these words")
     options = parser.parse_args(arguments)
+    if not any(options.only in figure.what for figure in FIGURES):
+        parser.error(f"--only {options.only!r}: no row holds these words")
     where = f"Written by `python -m tests.acceptance.readme_figures` on {machine()}."
     kept = _kept(where) if options.only else {}
     rows = []
