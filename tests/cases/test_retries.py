@@ -32,6 +32,7 @@ from extractkit.errors import (
 from extractkit.messages import ModelRequest, ModelResponse, StopReason, Usage
 from extractkit.providers import OpenAIChat
 from extractkit.testing import FakeProvider, Reply
+from tests.clock import Watch
 from tests.server.answers import Answer
 from tests.server.endings import reply_of
 from tests.server.loopback import Loopback
@@ -339,18 +340,20 @@ def alone() -> bool:
 def test_044_a_timeout_around_the_call_ends_it_with_one_call_made() -> None:
     provider = Slow()
 
-    async def main() -> float:
-        began = time.monotonic()
+    async def main() -> Watch:
+        watch = Watch()
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(
                 aextract(Tally, TEXT, model=provider, retry=Retry(answers=5)), 0.1
             )
-        took = time.monotonic() - began
+        watch.stop()
         assert alone()
         await asyncio.sleep(0.1)
-        return took
+        return watch
 
-    assert 0.09 <= asyncio.run(main()) <= 0.1 + GRACE_S
+    watch = asyncio.run(main())
+    assert watch.seconds <= 0.1 + GRACE_S
+    assert watch.waited >= 0.09
     assert (provider.calls, provider.running) == (1, 0)
 
 
@@ -379,22 +382,24 @@ def test_044_a_cancelled_task_is_cancelled_and_its_place_is_free(turns: int) -> 
 def test_044_waiting_for_a_place_counts() -> None:
     provider = Slow(places=1)
 
-    async def main() -> float:
+    async def main() -> Watch:
         hanging = asyncio.create_task(aextract(Tally, TEXT, model=provider))
         while not provider.calls:
             await asyncio.sleep(0)
-        began = time.monotonic()
+        watch = Watch()
         with pytest.raises(DeadlineExceededError) as caught:
             async with asyncio.timeout(5):  # a deadline that is not kept must not hang the tests
                 await aextract(Tally, TEXT, model=provider, timeout_s=0.2)
-        took = time.monotonic() - began
+        watch.stop()
         assert caught.value.timeout_s == 0.2
         hanging.cancel()
         await asyncio.wait([hanging])
         assert alone()
-        return took
+        return watch
 
-    assert 0.19 <= asyncio.run(main()) <= 0.2 + GRACE_S
+    watch = asyncio.run(main())
+    assert watch.seconds <= 0.2 + GRACE_S
+    assert watch.waited >= 0.19
     assert provider.calls == 1
 
 
@@ -402,7 +407,7 @@ def test_044_waiting_for_a_connection_of_the_callers_counts() -> None:
     """A pool of one: the second call never gets to send, the third finds the place free again."""
     slow = reply_of(Answer(text=GOOD), "chat", "plain").but(wait_s=30)
 
-    async def main(server: Loopback) -> float:
+    async def main(server: Loopback) -> Watch:
         http = openai.DefaultAsyncHttpx2Client(limits=httpx2.Limits(max_connections=1))
         async with openai.AsyncOpenAI(
             api_key=KEY, base_url=server.openai_url, http_client=http, timeout=None
@@ -411,20 +416,22 @@ def test_044_waiting_for_a_connection_of_the_callers_counts() -> None:
             hanging = asyncio.create_task(aextract(Tally, TEXT, model=provider))
             while not server.requests:
                 await asyncio.sleep(0.005)
-            began = time.monotonic()
+            watch = Watch()
             with pytest.raises(DeadlineExceededError):
                 await aextract(Tally, TEXT, model=provider, timeout_s=0.2)
-            took = time.monotonic() - began
+            watch.stop()
             assert len(server.requests) == 1
             hanging.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await hanging
             server.play(slow.but(wait_s=0))
             assert await later(provider) == 3
-        return took
+        return watch
 
     with Loopback(slow) as server:
-        assert 0.17 <= asyncio.run(main(server)) <= 0.2 + GRACE_S
+        watch = asyncio.run(main(server))
+        assert watch.seconds <= 0.2 + GRACE_S
+        assert watch.waited >= 0.17
 
 
 def test_044_waiting_for_a_connection_counts_without_a_loop_too() -> None:
@@ -441,23 +448,25 @@ def test_044_waiting_for_a_connection_counts_without_a_loop_too() -> None:
         first = pool.submit(now, provider)
         while not server.requests:
             time.sleep(0.005)
-        began = time.monotonic()
+        watch = Watch()
         with pytest.raises(DeadlineExceededError):
             extract(Tally, TEXT, model=provider, timeout_s=0.2)
-        took = time.monotonic() - began
+        watch.stop()
         assert len(server.requests) == 1
         assert first.result() == 3
-    assert 0.19 <= took <= 0.2 + GRACE_S
+    assert watch.seconds <= 0.2 + GRACE_S
+    assert watch.waited >= 0.19
 
 
 def test_044_the_deadline_is_one_for_all_attempts() -> None:
     usage = Usage(input_tokens=5, output_tokens=2)
     provider = Slow([whole(WRONG, usage)] * 6, wait_s=0.15)
-    began = time.monotonic()
+    watch = Watch()
     result = asyncio.run(
         aextract(Tally, TEXT, model=provider, timeout_s=0.2, retry=Retry(answers=5))
     )
-    assert 0.19 <= time.monotonic() - began <= 0.2 + GRACE_S
+    assert watch.stop() <= 0.2 + GRACE_S
+    assert watch.waited >= 0.19
     assert (result.status, len(result.attempts), result.usage) == (Status.INVALID, 1, usage)
     assert any("time ended" in finding.message for finding in result.findings)
     assert provider.running == 0

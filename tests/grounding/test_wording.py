@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
+from tests.clock import works_within
 from tests.grounding.asking import ask
 
 
@@ -113,7 +112,6 @@ def test_places_have_a_limit() -> None:
 
 def test_a_word_of_any_length_is_read_over_at_once() -> None:
     text = "a" * 400_000 + " a-a"
-    began = time.process_time()
-    assert ask(text, "a a", "text").matched == "a-a"
-    assert ask(text, "a, b", "text").verdict == "no"
-    assert time.process_time() - began < 2
+    with works_within(2):
+        assert ask(text, "a a", "text").matched == "a-a"
+        assert ask(text, "a, b", "text").verdict == "no"

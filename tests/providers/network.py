@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from extractkit import ExtractionResult, Retry, aextract, extract
 from extractkit.errors import ExtractkitError
+from tests.clock import Watch
 from tests.providers.stage import PATHS, TEXT, Box, Driver, Path, make
 from tests.server.answers import Answer
 from tests.server.endings import WHOLE, reply_of
@@ -25,6 +25,7 @@ class Asked:
     result: ExtractionResult[Box] | None = None
     error: ExtractkitError | None = None
     seconds: float = 0.0
+    waited: float = 0.0
 
     @property
     def box(self) -> Box:
@@ -86,15 +87,15 @@ class Site(Loopback):
         """Return what comes of asking the provider of `way`, or `model`; nothing is tried again."""
         options = {"retry": Retry(answers=0, transport=0), "timeout_s": 20.0, **options}
         options["model"] = self.provider(way) if model is None else model
-        began = time.monotonic()
+        watch = Watch()
         try:
             if way.driver == "sync":
                 result = extract(Box, TEXT, **options)
             else:
                 result = self._runner.run(aextract(Box, TEXT, **options))
         except ExtractkitError as error:
-            return Asked(error=error, seconds=time.monotonic() - began)
-        return Asked(result=result, seconds=time.monotonic() - began)
+            return Asked(error=error, seconds=watch.stop(), waited=watch.waited)
+        return Asked(result=result, seconds=watch.stop(), waited=watch.waited)
 
 
 def clean(way: Way, **changes: Any) -> Reply:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
-import time
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from typing import Any
 
@@ -46,6 +45,7 @@ from extractkit.providers import anthropic as messages_api
 from extractkit.providers._sinks import Events
 from extractkit.providers._spelling import Spelling
 from extractkit.providers._wire import ServerEvent
+from tests.clock import Watch
 from tests.server.answers import Answer, Api
 from tests.server.endings import WHOLE, reply_of
 from tests.server.loopback import Loopback
@@ -287,9 +287,9 @@ def test_nothing_is_waited_for_behind_the_last_event(
     more = sse_reply([reply.body, b": bye\n\n"], pause_s=FOREVER_S)
     server.play(more)
     provider = _provider(api, server)
-    began = time.monotonic()
+    watch = Watch()
     assert _told(_pieces(provider, driver)).stop is StopReason.STOP
-    assert time.monotonic() - began < AT_ONCE_S
+    assert watch.stop() < AT_ONCE_S
     server.settle()
     assert server.requests[0].left
     provider.close()

@@ -6,7 +6,6 @@ import asyncio
 import gzip
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -39,6 +38,7 @@ from extractkit.providers import Anthropic, OpenAIChat, _exchange
 from extractkit.providers._bounded import bound, ending_at
 from extractkit.providers._exchange import Budget
 from extractkit.providers._watchdog import _watchdog
+from tests.clock import Watch
 from tests.server.answers import Answer
 from tests.server.endings import WHOLE, reply_of
 from tests.server.loopback import Loopback
@@ -367,10 +367,10 @@ def test_broken_gzip_is_malformed(server: Loopback, driver: Driver) -> None:
 @both
 def test_nobody_at_home_is_said_at_once(driver: Driver) -> None:
     provider = OpenAIChat("m", base_url="http://127.0.0.1:9/v1", api_key=KEY)
-    began = time.monotonic()
+    watch = Watch()
     with pytest.raises(ConnectError, match=r"127\.0\.0\.1") as caught:
         _ask(provider, driver)
-    assert time.monotonic() - began < 1
+    assert watch.stop() < 1
     assert not caught.value.retryable
 
 
@@ -425,10 +425,10 @@ def test_the_callers_clients_end_at_the_deadline(
 
 
 def _ends_in_time(provider: Any, driver: Driver) -> None:
-    began = time.monotonic()
+    watch = Watch()
     with pytest.raises(DeadlineExceededError, match="raise timeout_s") as caught:
         _ask(provider, driver, timeout_s=0.3)
-    assert time.monotonic() - began < 0.3 + GRACE_S
+    assert watch.stop() < 0.3 + GRACE_S
     assert caught.value.timeout_s == 0.3
 
 
@@ -436,9 +436,9 @@ def _ends_in_time(provider: Any, driver: Driver) -> None:
 def test_a_stream_ends_at_the_deadline_even_after_text(server: Loopback, driver: Driver) -> None:
     reply = _events()
     server.play(reply.but(pause_s=0.2))
-    began = time.monotonic()
+    watch = Watch()
     deltas = _stream(_chat(server), driver, timeout_s=0.5)
-    assert time.monotonic() - began < 0.5 + GRACE_S
+    assert watch.stop() < 0.5 + GRACE_S
     answer = deltas[-1].response
     assert answer is not None
     assert answer.text == "".join(delta.text for delta in deltas)
@@ -502,11 +502,11 @@ def test_a_cancelled_call_ends_at_once_and_is_not_an_error_of_ours(server: Loopb
     async def cancel() -> float:
         task = asyncio.create_task(_chat(server).acomplete(ASKED, timeout_s=60))
         await asyncio.sleep(0.2)
-        began = time.monotonic()
+        watch = Watch()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        return time.monotonic() - began
+        return watch.stop()
 
     assert asyncio.run(cancel()) < GRACE_S
 
