@@ -55,7 +55,7 @@ class Damage:
 
 
 class JournalReader:
-    """The rows that a journal held when it was opened, whoever is writing it.
+    """The rows that a journal held when it was opened or last refreshed, whoever is writing it.
 
     A question that was written down several times counts as it was the last time.
 
@@ -75,6 +75,7 @@ class JournalReader:
         self._places: dict[bytes, int] = {}
         self._damage: list[Damage] = []
         self._end: int = 0
+        self._count: int = 0  # of lines
         self._is_ended = True
         try:
             self._guard()
@@ -133,6 +134,18 @@ class JournalReader:
                 yield read_row(row)
             at += len(line)
 
+    def refresh(self) -> None:
+        """Take in what was written since; what was read before is not read again.
+
+        Raises:
+            UsageError: If the journal is closed.
+        """
+        with self._lock:
+            self._require_open()
+            if os.fstat(self._file.fd).st_size > self._end:
+                self._damage = [each for each in self._damage if not each.is_torn]
+                JournalReader._index(self)
+
     def close(self) -> None:
         """Let the file go; closing twice is fine."""
         with self._lock:
@@ -166,32 +179,36 @@ class JournalReader:
         return iter(io.BufferedReader(_At(self._file.fd, start), _BLOCK))
 
     def _index(self) -> None:
-        """Find the rows; memory: their keys and the longest line."""
-        lines = self._lines_from(0)
-        first = next(lines, b"")
-        if first != HEADER:
-            if HEADER.startswith(first):  # killed while it was made
-                return
-            raise UsageError(
-                f"{self._path} is no journal: its first line is {first[:60]!r}, expected "
-                f"{HEADER!r}; name another file, or put that line back"
-            )
-        self._end = len(HEADER)
-        for number, line in enumerate(lines, start=2):
-            if fault := fault_of(_ended(line)):
-                self._damage.append(
-                    Damage(
-                        line=number,
-                        start=self._end,
-                        length=len(line),
-                        reason=fault,
-                        is_torn=not line.endswith(b"\n"),
-                    )
+        """Find the rows behind those that were found; memory: their keys and the longest line."""
+        lines = self._lines_from(self._end)
+        if not self._end:
+            first = next(lines, b"")
+            if first != HEADER:
+                if HEADER.startswith(first):  # killed while it was made
+                    return
+                raise UsageError(
+                    f"{self._path} is no journal: its first line is {first[:60]!r}, expected "
+                    f"{HEADER!r}; name another file, or put that line back"
                 )
-                if self._damage[-1].is_torn:
+            self._end, self._count = len(HEADER), 1
+        for line in lines:
+            if not self._is_ended and line == b"\n":  # of a row that was taken without it
+                self._end, self._is_ended = self._end + 1, True
+                continue
+            if fault := fault_of(_ended(line)):
+                damage = Damage(
+                    line=self._count + 1,
+                    start=self._end,
+                    length=len(line),
+                    reason=fault,
+                    is_torn=not line.endswith(b"\n"),
+                )
+                self._damage.append(damage)
+                if damage.is_torn:
                     return
             else:
                 self._places[digest_of(line)] = self._end
+            self._count += 1
             self._end += len(line)
             self._is_ended = line.endswith(b"\n")
 
