@@ -56,9 +56,11 @@ class ExtractkitError(Exception):
 
     Attributes:
         earlier: In a Cascade, the CascadeResult of the models that had answered before; else None.
+        retries: How often a request of the extraction had been sent again by then.
     """
 
     earlier: Any = None
+    retries: int = 0
 
     def __init__(self, message: str) -> None:
         super().__init__(message)

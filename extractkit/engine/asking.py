@@ -22,7 +22,12 @@ from extractkit.engine.setup import Setup
 from extractkit.engine.several import seeded
 from extractkit.engine.steps import Answer, Budget, Step, Tell, ask, told_of
 from extractkit.engine.watching import Watch
-from extractkit.errors import MalformedResponseError, ProviderError, UnsupportedError
+from extractkit.errors import (
+    DeadlineExceededError,
+    MalformedResponseError,
+    ProviderError,
+    UnsupportedError,
+)
 from extractkit.messages import (
     Capabilities,
     ModelRequest,
@@ -95,6 +100,8 @@ class Asking(Generic[T]):
         self._told: set[str] = set()
         self._draws: Draws[T] | None = None
         self._given: Given[T] | None = None
+        self._retries: int = 0
+        self._failure: ProviderError | DeadlineExceededError | None = None
         self._dropped: dict[str, _Change] = {}
         self._refused = _refused_of(question, capabilities)
         timeout_s = question.timeout_s
@@ -127,6 +134,19 @@ class Asking(Generic[T]):
             Finding(level=Validity.NONE, path="", message=message, severity="note", code=code)
         )
 
+    def _too_late(self, what: str, why: str = "") -> DeadlineExceededError:
+        """Return the error that says what did not come in time."""
+        timeout_s = self._question.timeout_s
+        return DeadlineExceededError(
+            f"{what} within timeout_s={timeout_s}{why}", timeout_s=timeout_s
+        )
+
+    def _given_up(self, error: ProviderError | DeadlineExceededError) -> None:
+        """Take note of why no more came; what asking again would mend counts least."""
+        before = self._failure
+        if before is None or (_may_pass(before) and not _may_pass(error)):
+            self._failure = error
+
     def _answer(
         self, request: ModelRequest, budget: Budget | None = None, live: Live | None = None
     ) -> Flowing[Answer]:
@@ -146,6 +166,7 @@ class Asking(Generic[T]):
                 break
             except ProviderError as error:
                 request = self._without_refused(request, error)
+                self._retries += 1
                 self._remember(error)
                 refused.append(told_of(error))
         if refused:
@@ -176,6 +197,7 @@ class Asking(Generic[T]):
             nonlocal number
             self._watch.failed(number, error, retry_in_s, self._clock() - began)
             if retry_in_s is not None:
+                self._retries += 1
                 number = self._watch.sent(request, self._budget.left())
 
         answer = yield from ask(request, budget or self._budget, failed=failed, hears=live)
@@ -309,6 +331,10 @@ def _refused_of(question: Question[Any], capabilities: Capabilities) -> dict[str
     refused: dict[str, ProviderError] = {}
     question.kept[REFUSED] = (capabilities, refused)
     return refused
+
+
+def _may_pass(error: ProviderError | DeadlineExceededError) -> bool:
+    return isinstance(error, DeadlineExceededError) or error.retryable
 
 
 def _as_it_is(request: ModelRequest) -> ModelRequest:

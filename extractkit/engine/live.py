@@ -51,6 +51,7 @@ class Live:
             the place of this one.
         first_text: When the first text came, on the clock of the extraction; None before.
         first_field: When the first field was final; None before.
+        broke_off: What ended the answer on its way, after a part of it was heard; None else.
     """
 
     def __init__(self) -> None:
@@ -58,6 +59,7 @@ class Live:
         self.is_settled = False
         self.first_text: float | None = None
         self.first_field: float | None = None
+        self.broke_off: ProviderError | None = None
         self._clock: Callable[[], float] = float
         self._watch: Watch | None = None
         self._setup: Setup[Any] | None = None
@@ -97,6 +99,7 @@ class Live:
     def sent(self) -> None:
         """Take note that a request for the answer, or for more of it, is sent."""
         self._before = len(self._texts)
+        self.broke_off = None
 
     def over(self, response: ModelResponse) -> Changes:
         """Return what the end of an answer changes, with what was not heard of it before.
@@ -140,7 +143,8 @@ class Live:
         text = "".join(self._texts[self._before :])
         if not text:
             return None
-        may_pass = isinstance(error, ProviderError) and error.retryable
+        self.broke_off = error if isinstance(error, ProviderError) else None
+        may_pass = self.broke_off is not None and self.broke_off.retryable
         return ModelResponse(
             text=text,
             stop=StopReason.LENGTH,

@@ -30,6 +30,7 @@ from extractkit.engine.sureness import (
 from extractkit.engine.verdict import ask_for_verdicts, require_verdicts
 from extractkit.engine.weighing import log_weight, weighed_by
 from extractkit.errors import (
+    ConnectError,
     DeadlineExceededError,
     ExtractkitError,
     ProviderError,
@@ -37,7 +38,7 @@ from extractkit.errors import (
 )
 from extractkit.messages import ModelRequest, ModelResponse, Scoring, StopReason, changed
 from extractkit.paths import Pointer
-from extractkit.results import Confidence, ExtractionResult, Status
+from extractkit.results import Confidence, ExtractionResult, RequestFailure, Status
 
 __all__ = ["Run"]
 
@@ -69,8 +70,12 @@ class Run(Asking[T]):
                 result = conclude_unasked(self._setup, self._provider)
             else:
                 result = yield from self._answers()
-            result = changed(result, timing=self._timing())
+            failure = None if self._failure is None else RequestFailure.of(self._failure)
+            timing = self._timing()
+            result = changed(result, timing=timing, retries=self._retries, failure=failure)
         except (ExtractkitError, GeneratorExit) as error:
+            if isinstance(error, ExtractkitError):
+                error.retries = self._retries
             self._watch.crashed(error)
             raise
         self._watch.finished(result)
@@ -92,14 +97,11 @@ class Run(Asking[T]):
                 request = self._next_request(self._judged[-1])
         except DeadlineExceededError as error:
             if not self._judged:
-                timeout_s = self._question.timeout_s
-                late = DeadlineExceededError(
-                    f"no answer within timeout_s={timeout_s}: {error.message}",
-                    timeout_s=timeout_s,
-                )
+                late = self._too_late("no answer", f": {error.message}")
                 late.usage = self._usage_so_far()
                 raise late from error
-            self._note("the time ended before another answer")
+            self._given_up(error)
+            self._note("the time ended before another answer", "request_failed")
         except UsageError as error:
             # The first question could be put; with the findings added it no longer fits.
             if not self._judged:
@@ -109,7 +111,9 @@ class Run(Asking[T]):
             if not self._judged:
                 error.usage = self._usage_so_far()
                 raise
-            self._note(f"another answer was asked for, and the request failed: {error.message}")
+            self._given_up(error)
+            told = f"another answer was asked for, and the request failed: {error.message}"
+            self._note(told, "request_failed")
         best, agreement = self._best()
         yield from self._corrected(best)
         exact: Exact = {}
@@ -169,14 +173,18 @@ class Run(Asking[T]):
         """Draw one of several answers; what goes wrong is kept with them."""
         if index and self._budget.left() == 0:
             draws.ended = draws.ended or "the time ended"
+            self._given_up(self._too_late("not all answers"))
         if draws.ended:
             return
         try:
             yield from self._drawn(index, draws)
         except (DeadlineExceededError, ProviderError, UsageError) as error:
             draws.failed(index, error)
+            if not isinstance(error, UsageError):
+                self._given_up(error)
             if index in draws.drawn:
-                self._note(f"an answer broke off, and could not be asked for again: {error}")
+                told = f"an answer broke off, and could not be asked for again: {error}"
+                self._note(told, "request_failed")
 
     def _drawn(self, index: int, draws: Draws[T]) -> Flowing[None]:
         budget = dataclasses.replace(self._budget)  # each answer may fail on its way as one may
@@ -191,7 +199,7 @@ class Run(Asking[T]):
             answer = yield from self._answer(request, budget)
             judged = self._judge(answer)
             draws.drawn.setdefault(index, []).append(judged)
-            broken = judged.response.broken if judged.status is Status.TRUNCATED else ""
+            broken = self._broken_by(judged)
             request = judged.request if broken and self._sent_again(broken, budget) else None
             if self._question.decoding.aligned and request is None:
                 yield from self._weigh(index, draws, judged)
@@ -293,8 +301,8 @@ class Run(Asking[T]):
 
     def _next_request(self, last: Judged[T]) -> ModelRequest | None:
         """Return what to ask after the answer `last`; None where nothing more can help."""
-        if last.response.broken and last.status is Status.TRUNCATED:
-            return self._sent_again(last.response.broken, self._budget)
+        if broken := self._broken_by(last):
+            return self._sent_again(broken, self._budget)
         if len(self._judged) - self._first_answers >= self._question.retry.answers:
             return None
         request: ModelRequest | None = None
@@ -303,8 +311,11 @@ class Run(Asking[T]):
         elif last.status is Status.INVALID:
             request = self._with_findings(last)
         if request is not None and self._budget.left() == 0:
-            self._note("no time was left for another answer")
+            self._given_up(self._too_late("no other answer"))
+            self._note("no time was left for another answer", "request_failed")
             return None
+        if request is not None:
+            self._retries += 1
         return request
 
     def _with_findings(self, last: Judged[T]) -> ModelRequest | None:
@@ -340,13 +351,27 @@ class Run(Asking[T]):
         if was_decoded or best is not self._judged[-1]:
             yield Tell(changes=self._live.correct(best.document))
 
-    def _sent_again(self, why: str, budget: Budget) -> ModelRequest | None:
+    def _broken_by(self, judged: Judged[T]) -> ProviderError | None:
+        """Return what ended an answer on its way; None where nothing did but a limit."""
+        if judged.status is not Status.TRUNCATED:
+            return None
+        why = judged.response.broken
+        heard = None if self._live is None else self._live.broke_off
+        if heard is not None or not why:
+            return heard
+        return ConnectError(why, provider=self._provider, model=self._model)
+
+    def _sent_again(self, broken: ProviderError, budget: Budget) -> ModelRequest | None:
         """Return the same question for an answer that broke off on its way, where one is left."""
-        if budget.transport <= 0 or budget.left() == 0 or self._must_stay():
+        has_no_time = budget.left() == 0
+        if not broken.retryable or budget.transport <= 0 or has_no_time or self._must_stay():
+            self._given_up(broken)
             return None
         budget.transport -= 1
+        self._retries += 1
         self._note(
-            f"an answer broke off on its way, and the request was sent again: {why}", "resent"
+            f"an answer broke off on its way, and the request was sent again: {broken.message}",
+            "resent",
         )
         return self._setup.request
 

@@ -15,15 +15,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum, IntEnum
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar
 
-from pydantic import (
-    BeforeValidator,
-    PlainSerializer,
-    PydanticUserError,
-    TypeAdapter,
-    WrapSerializer,
-)
+from pydantic import BeforeValidator, PlainSerializer, PydanticUserError, TypeAdapter
 
 from extractkit.errors import (
     ExtractionError,
@@ -34,10 +28,12 @@ from extractkit.errors import (
     UsageError,
 )
 from extractkit.messages import ModelResponse, StopReason, Usage
-from extractkit.paths import JsonValue, Pointer, is_object
+from extractkit.paths import JsonObject, JsonValue, Pointer, is_object
+from extractkit.results._failure import RequestFailure
 from extractkit.results._given import require_choice, require_pointer, require_texts
 from extractkit.results._options import Decoding, Example, Grounding, Retry
 from extractkit.results._partial import FieldNow, FieldState, PartialResult, Places, TypedNow
+from extractkit.results._span import Evidence, Span
 from extractkit.results._written import plain_value
 
 __all__ = [
@@ -55,6 +51,7 @@ __all__ = [
     "Places",
     "Plan",
     "Provenance",
+    "RequestFailure",
     "Retry",
     "Span",
     "Status",
@@ -168,55 +165,6 @@ class LevelCount:
     checked: int = 0
     exempt: int = 0
     failed: int = 0
-
-
-class _Spans(Protocol):
-    @property
-    def spans(self) -> tuple[tuple[int, int], ...]: ...
-
-
-class _Candidates:
-    """Makes the candidates of a span at the first look at them: few look, and there are many."""
-
-    __slots__ = ("_places",)
-
-    _places: _Spans
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> tuple[tuple[int, int], ...]:
-            if name != "candidates":
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            made = self._places.spans
-            object.__setattr__(self, name, made)
-            return made
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Span(_Candidates):
-    """Where a value stands in the caller's text: `text[start:end]` is what was matched.
-
-    Attributes:
-        start: First character, 0-based.
-        end: One past the last character.
-        grade: "exact" (the same characters), "normalised" (equal after normalisation) or "fuzzy"
-            (a near match, only with `Grounding(fuzzy=True)`).
-        ambiguous: The text at this place has another reading too (03/04/2026).
-        candidates: Every place of the value, this one among them, as (start, end) in the order of
-            the text; at most the first thousand. Two spans are equal whatever these are.
-    """
-
-    start: int
-    end: int
-    grade: Literal["exact", "normalised", "fuzzy"] = "exact"
-    ambiguous: bool = False
-    candidates: tuple[tuple[int, int], ...] = field(default=(), compare=False, repr=False)
-
-
-# Pydantic writes dictionaries, and no other mappings.
-_Evidence: TypeAlias = Annotated[
-    Mapping[Pointer, Span], WrapSerializer(lambda evidence, write: write(dict(evidence)))
-]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -361,6 +309,9 @@ class ExtractionResult(Generic[T]):
             put together of several.
         provenance: Model, parameters, schema fingerprint and versions.
         timing: How long it took, and, of a stream, how soon something of it was there.
+        retries: How often a request was sent again, because one failed or its answer would not do.
+        failure: How a request for another answer failed for good, so that this is what came before
+            it, and not all that the model would have said; None where none did.
     """
 
     value: T | None
@@ -369,7 +320,7 @@ class ExtractionResult(Generic[T]):
     validity: _Level
     levels: Mapping[_Level, LevelCount]
     findings: tuple[Finding, ...]
-    evidence: _Evidence
+    evidence: Evidence
     confidence: Mapping[Pointer, Confidence]
     strategy: Strategy
     strategy_reason: str
@@ -386,6 +337,8 @@ class ExtractionResult(Generic[T]):
     token_confidence: Mapping[Pointer, Confidence] = field(default_factory=dict[str, Confidence])
     verdicts: Mapping[Pointer, Confidence] = field(default_factory=dict[str, Confidence])
     timing: Timing = Timing()
+    retries: int = 0
+    failure: RequestFailure | None = None
 
     @property
     def ok(self) -> bool:
@@ -443,13 +396,26 @@ class ExtractionResult(Generic[T]):
         Raises:
             UsageError: If the value has something that JSON cannot say.
         """
+        record = self.to_record()
         try:
-            plain = dataclasses.replace(self, value=None)
-            record: dict[str, Any] = _adapter().dump_python(plain, mode="json")
-            record["value"] = plain_value(self.value)
             return json.dumps(record, ensure_ascii=False, indent=indent, allow_nan=False)
         except (ValueError, RecursionError) as exc:
             raise UsageError(f"this result cannot be written as JSON: {exc}") from exc
+
+    def to_record(self) -> JsonObject:
+        """Return what `to_json` writes as plain Python; `from_record` reads it back.
+
+        Raises:
+            UsageError: If the value has something that JSON cannot say. A NaN in `document` is
+                left for who writes the record.
+        """
+        try:
+            plain = dataclasses.replace(self, value=None)
+            record: JsonObject = _adapter().dump_python(plain, mode="json")
+            record["value"] = plain_value(self.value)
+        except (ValueError, RecursionError) as exc:
+            raise UsageError(f"this result cannot be written as JSON: {exc}") from exc
+        return record
 
     @classmethod
     def from_json(cls, target: Any, text: str) -> ExtractionResult[Any]:
@@ -464,6 +430,22 @@ class ExtractionResult(Generic[T]):
         """
         try:
             record = json.loads(text)
+        except (ValueError, RecursionError) as exc:
+            raise UsageError(f"not a result of this target: {exc}") from exc
+        return cls.from_record(target, record)
+
+    @classmethod
+    def from_record(cls, target: Any, record: JsonValue) -> ExtractionResult[Any]:
+        """Return the result of which `to_record` made this. It is believed, not checked again.
+
+        Args:
+            target: The target of the extraction, for the type of the value.
+            record: What `to_record` returned.
+
+        Raises:
+            UsageError: If it is no such record, or does not fit the target.
+        """
+        try:
             if not is_object(record):
                 raise UsageError(f"not a result: a JSON {type(record).__name__}, not an object")
             result: ExtractionResult[Any] = _adapter().validate_json(
