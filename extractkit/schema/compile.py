@@ -206,6 +206,17 @@ def _reduce(compiled: CompiledSchema) -> tuple[Any, ...]:
 copyreg.pickle(CompiledSchema, _reduce)
 
 
+class _Kept(dict[Hashable, CompiledSchema]):
+    """What was compiled of a class; it is not pickled with it.
+
+    A class that is pickled as a whole, as cloudpickle does with those of a script, has no fields
+    yet when this comes back.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Kept, ()
+
+
 def _kept_of(target: type[Any]) -> dict[Hashable, CompiledSchema] | None:
     """Return what the class keeps; None if nothing can be kept on it, as on those in C."""
     kept = target.__dict__.get(_NAME)
@@ -214,7 +225,7 @@ def _kept_of(target: type[Any]) -> dict[Hashable, CompiledSchema] | None:
     with _lock:
         try:
             if _NAME not in target.__dict__:
-                setattr(target, _NAME, {})
+                setattr(target, _NAME, _Kept())
         except (AttributeError, TypeError):
             return None
         return cast("dict[Hashable, CompiledSchema]", target.__dict__[_NAME])

@@ -178,6 +178,40 @@ def test_a_compiled_schema_pickles_as_its_target() -> None:
     assert again.fingerprint == compiled.fingerprint
 
 
+_SENT = """
+import cloudpickle, subprocess, sys
+from pydantic import BaseModel
+from extractkit.schema import compile_schema
+
+class Order(BaseModel):  # of a script: pickled as a whole
+    product: str
+
+before = compile_schema(Order)
+compile_schema(Order, "openai-strict")
+there = (
+    "import pickle, sys; from extractkit.schema import compile_schema; "
+    "order = pickle.load(sys.stdin.buffer); print(compile_schema(order).fingerprint, "
+    "*compile_schema(order).schema['properties'])"
+)
+run = subprocess.run(
+    [sys.executable, "-c", there], input=cloudpickle.dumps(Order), stdout=-1, check=True
+)
+assert run.stdout.decode().split() == [before.fingerprint, "product"], run.stdout
+"""
+
+
+def test_a_class_that_is_sent_to_another_process_is_compiled_there_as_a_whole() -> None:
+    pytest.importorskip("cloudpickle")
+    subprocess.run([sys.executable, "-c", _SENT], check=True, timeout=60)
+
+
+def test_what_is_kept_on_a_class_is_not_pickled_with_it() -> None:
+    compile_schema(Invoice)
+    kept = vars(Invoice)["__extractkit_compiled__"]
+    assert kept
+    assert pickle.loads(pickle.dumps(kept)) == {}
+
+
 @pytest.mark.parametrize("dialect", ["openai-lenient", None, 3, ["anthropic"], {}, b"anthropic"])
 def test_an_unknown_dialect_is_refused_with_the_known_ones(dialect: Any) -> None:
     for target in (Invoice, int, {"type": "string"}):
