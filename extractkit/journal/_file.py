@@ -19,13 +19,24 @@ from typing import Any, ClassVar, Final, Self
 
 from extractkit.errors import UsageError
 from extractkit.journal._key import Key
-from extractkit.journal._line import HEADER, Row, digest_of, fault_of, read_row, write_row
+from extractkit.journal._line import (
+    HEADER,
+    Row,
+    digest_of,
+    fault_of,
+    read_json,
+    read_row,
+    write_json,
+    write_row,
+)
+from extractkit.journal._reserve import FULL, Reserve
 from extractkit.messages import require_number
 from extractkit.paths import JsonValue
 
 __all__ = ["Damage", "Journal", "JournalReader"]
 
 _BLOCK: Final = 1 << 18
+_ROW: Final = 1 << 13  # what is read at once where one row is looked up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,8 +130,21 @@ class JournalReader:
             return None
         return read_row(self._sound(digest, digest.hex()))
 
-    def rows(self) -> Iterator[Row]:
+    def row_json(self, digest: bytes) -> tuple[bytes, bytes] | None:
+        """Return id and record of a question as JSON texts, by the digest of its key, not parsed.
+
+        Raises:
+            UsageError: If its line is not what it was on opening, or the journal is closed.
+        """
+        if digest not in self._places:
+            return None
+        return read_json(self._sound(digest, digest.hex()))
+
+    def rows(self, *, every: bool = False) -> Iterator[Row]:
         """Yield the rows in the order in which they were written, each read when it is asked for.
+
+        Args:
+            every: Those too that were written anew later.
 
         Raises:
             UsageError: If the journal is closed.
@@ -130,7 +154,7 @@ class JournalReader:
             if at >= self._end:
                 return
             row = _ended(line)
-            if not fault_of(row) and self._places.get(digest_of(row)) == at:
+            if not fault_of(row) and (every or self._places.get(digest_of(row)) == at):
                 yield read_row(row)
             at += len(line)
 
@@ -169,14 +193,14 @@ class JournalReader:
     def _sound(self, digest: bytes, name: str) -> bytes:
         """Return the line of a row, which is as it was."""
         start = self._places[digest]
-        line = _ended(next(self._lines_from(start), b""))
+        line = _ended(next(self._lines_from(start, _ROW), b""))
         if fault := fault_of(line):
             raise UsageError(f"{self._path}, byte {start}: the row of {name} changed: {fault}")
         return line
 
-    def _lines_from(self, start: int) -> Iterator[bytes]:
+    def _lines_from(self, start: int, block: int = _BLOCK) -> Iterator[bytes]:
         self._require_open()
-        return iter(io.BufferedReader(_At(self._file.fd, start), _BLOCK))
+        return iter(io.BufferedReader(_At(self._file.fd, start), block))
 
     def _index(self) -> None:
         """Find the rows behind those that were found; memory: their keys and the longest line."""
@@ -220,7 +244,9 @@ class Journal(JournalReader):
     too, loses none. What a power cut may lose is bounded by `sync_s`. A last line that was never
     finished is taken away on opening and told in `damage`; a damaged line before it stays, is told
     there with its number, and its question counts as not answered. Where the disk is full, `append`
-    takes back the part of the row that was written and raises; all before it is kept.
+    takes back the part of the row that was written and raises; all before it is kept. With
+    `reserve_bytes` so much room is taken up beside it, in a file of its own, and given up when the
+    disk is full: then `is_full`, and rows are still taken while there is room.
 
     Thread-safe. The lock ends with this process, however that ends; a forked child has none.
 
@@ -228,21 +254,43 @@ class Journal(JournalReader):
         path: The file; made if it is not there.
         sync_s: Seconds after which the next row makes the disk confirm all that was written
             (fsync); 0 after each row, None never. Closing confirms in any case.
+        reserve_bytes: Room that is kept for what is under way when the disk is full; 0 for none.
 
     Raises:
         UsageError: If another process, or another Journal of this one, writes it, it cannot be
             opened, or it is no journal.
+        OSError: If it cannot be written, or there is no such room.
     """
 
     _flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
 
-    def __init__(self, path: str | os.PathLike[str], *, sync_s: float | None = 1.0) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        sync_s: float | None = 1.0,
+        reserve_bytes: int = 0,
+    ) -> None:
         if sync_s is not None:
             require_number("Journal", "sync_s", sync_s, low=0)
+        require_number("Journal", "reserve_bytes", reserve_bytes, low=0, whole=True)
         self._sync_s = sync_s
         self._synced = time.monotonic()
         self._is_torn = False
+        self._is_full = False
+        self._reserve: Reserve | None = None
         super().__init__(path)
+        if reserve_bytes:
+            try:
+                self._reserve = Reserve(self._path, reserve_bytes)
+            except OSError:
+                self._file.close()
+                raise
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the disk was full, so that rows are written into the room that was kept."""
+        return self._is_full
 
     def append(self, key: Key, record: JsonValue) -> None:
         """Write down the answer to a question; one that was written before counts no more.
@@ -255,7 +303,22 @@ class Journal(JournalReader):
             UsageError: If the record is no plain JSON, or the journal is closed.
             OSError: If it cannot be written, such as on a full disk. The journal stays as it was.
         """
-        line = write_row(key, record)
+        self._append(key, write_row(key, record))
+
+    def append_json(self, key: Key, record: bytes) -> None:
+        """Write down the answer to a question, as `append` does.
+
+        Args:
+            key: The question.
+            record: One JSON value on one line, in UTF-8; it is believed.
+
+        Raises:
+            UsageError: If the journal is closed.
+            OSError: If it cannot be written, such as on a full disk. The journal stays as it was.
+        """
+        self._append(key, write_json(key, record))
+
+    def _append(self, key: Key, line: bytes) -> None:
         with self._lock:
             self._require_open()
             self._write(line, f"the row of {key.id!r} was not written, all before it are kept")
@@ -283,6 +346,8 @@ class Journal(JournalReader):
         try:
             with self._lock:
                 if self._file.fd >= 0:
+                    if self._reserve is not None:
+                        self._reserve.give_up()
                     self._take_back()
                     self._sync()
         finally:
@@ -312,15 +377,25 @@ class Journal(JournalReader):
         """Write a whole line, or nothing."""
         self._take_back()
         self._is_torn = True  # whatever interrupts this, the next row finds out
-        rest = memoryview(line)
         try:
-            while rest:
-                rest = rest[os.write(self._file.fd, rest) :]
+            self._put(line)
         except OSError as exc:
             self._take_back()
             raise OSError(exc.errno, f"{exc.strerror}: {what}", str(self._path)) from exc
         self._end += len(line)
         self._is_torn = False
+
+    def _put(self, line: bytes) -> None:
+        rest = memoryview(line)
+        while rest:
+            try:
+                rest = rest[os.write(self._file.fd, rest) :]
+            except OSError as exc:
+                if exc.errno not in FULL or self._reserve is None:
+                    raise
+                self._reserve.give_up()
+                self._reserve = None
+                self._is_full = True
 
     def _take_back(self) -> None:
         if self._is_torn:

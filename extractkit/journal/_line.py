@@ -18,9 +18,22 @@ from extractkit.errors import UsageError
 from extractkit.journal._key import Key
 from extractkit.paths import JsonValue
 
-__all__ = ["HEADER", "Row", "digest_of", "fault_of", "read_row", "write_row"]
+__all__ = [
+    "HEADER",
+    "Row",
+    "digest_of",
+    "fault_of",
+    "read_json",
+    "read_row",
+    "write_json",
+    "write_row",
+]
 
 _BODY: Final = len('{"crc":"00000000",')
+_ID: Final = b'","id":'
+# Before these there are texts alone, whose quotes have a backslash.
+_CONTENT: Final = b',"content":'
+_RECORD: Final = b',"record":'
 _DIGEST: Final = slice(_BODY + len('"key":"'), _BODY + len('"key":"') + 32)
 
 
@@ -51,29 +64,33 @@ def write_row(key: Key, record: JsonValue) -> bytes:
     Raises:
         UsageError: If the record is no plain JSON.
     """
-    fields: dict[str, Any] = {
-        "key": key.digest.hex(),
-        "id": key.id,
-        "content": key.content,
-        "target": key.target,
-        "model": key.model,
-        "parameters": key.parameters,
-        "record": record,
-    }
     try:
-        return _sealed(_encoded(fields)[1:])
+        return write_json(key, _encoded(record))
     except (TypeError, ValueError, RecursionError) as exc:
         raise UsageError(
             f"the record of {key.id!r} cannot be kept: {exc}; expected plain JSON"
         ) from exc
 
 
-def _encoded(fields: dict[str, Any]) -> bytes:
-    text = json.dumps(fields, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+def write_json(key: Key, record: bytes) -> bytes:
+    """Return the line of a row whose record is JSON text already, which is believed."""
+    fields = {
+        "key": key.digest.hex(),
+        "id": key.id,
+        "content": key.content,
+        "target": key.target,
+        "model": key.model,
+        "parameters": key.parameters,
+    }
+    return _sealed(b"%b%b%b}" % (_encoded(fields)[1:-1], _RECORD, record))
+
+
+def _encoded(value: Any) -> bytes:
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     try:
         return text.encode()
     except UnicodeEncodeError:  # half of a character, as models may write it
-        return json.dumps(fields, allow_nan=False, separators=(",", ":")).encode()
+        return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
 
 
 def fault_of(line: bytes) -> str:
@@ -87,6 +104,12 @@ def fault_of(line: bytes) -> str:
 def digest_of(line: bytes) -> bytes:
     """Return the digest of the key of a line without a fault."""
     return bytes.fromhex(line[_DIGEST].decode("ascii"))
+
+
+def read_json(line: bytes) -> tuple[bytes, bytes]:
+    """Return the id and the record of a line without a fault, as the JSON texts that they are."""
+    id = line[_DIGEST.stop + len(_ID) : line.index(_CONTENT)]
+    return id, line[line.index(_RECORD) + len(_RECORD) : -2]
 
 
 def read_row(line: bytes) -> Row:
