@@ -289,7 +289,6 @@ ONE, TWO = asking([]), asking([])
         (([ONE, TWO], POLICY), {"calibration": [None, None]}, "2 calibrations for 1 policies"),
         (([ONE, TWO], POLICY), {"on_error": "ignore"}, "on_error='ignore'"),
     ],
-    ids=str,
 )
 def test_what_makes_no_cascade_is_refused_by_name(
     arguments: tuple[Any, Any], options: dict[str, Any], said: str

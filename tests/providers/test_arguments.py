@@ -98,7 +98,9 @@ _ROUND.append(_ROUND)
 
 
 @pytest.mark.parametrize(
-    "value", [object(), float("nan"), float("inf"), b"x", {1}, "\ud800", _ROUND], ids=repr
+    "value",
+    [object(), float("nan"), float("inf"), b"x", {1}, "\ud800", _ROUND],
+    ids=lambda value: type(value).__name__,
 )
 def test_a_body_that_json_cannot_write_is_refused(value: Any) -> None:
     with pytest.raises(UsageError, match="cannot be written as JSON"):
