@@ -12,13 +12,17 @@
     _native   submit_batch and open_batch: the providers' own batches, with _native_work (what is
               done for a job), _native_flow (an extraction as far as its answers are known) and
               _native_ledger (what a job has written down)
+    _frame    extract_frame: the rows of a DataFrame, with _columns (what is added to them)
+    _ray      extract_dataset: actors of Ray, with _shared (a journal that many processes keep)
 
 Neighbours: `api` extracts, `journal` keeps, `cli` has the command `run`. Requests that fail are
 sent again by the engine; this room has no second policy for that.
 """
 
 from extractkit.batch._book import Progress
+from extractkit.batch._columns import frame_schema
 from extractkit.batch._files import RunReport, run_file
+from extractkit.batch._frame import extract_frame
 from extractkit.batch._item import Item
 from extractkit.batch._many import Input, ManyOptions, aextract_many, extract_many
 from extractkit.batch._native import (
@@ -29,20 +33,27 @@ from extractkit.batch._native import (
     submit_batch,
 )
 from extractkit.batch._native_files import run_batch
+from extractkit.batch._ray import DatasetOptions, extract_dataset
 from extractkit.batch._rows import Row, read_rows
+from extractkit.batch._shared import SharedJournal
 
 __all__ = [
     "BatchJob",
     "BatchPart",
     "BatchStatus",
+    "DatasetOptions",
     "Input",
     "Item",
     "ManyOptions",
     "Progress",
     "Row",
     "RunReport",
+    "SharedJournal",
     "aextract_many",
+    "extract_dataset",
+    "extract_frame",
     "extract_many",
+    "frame_schema",
     "open_batch",
     "read_rows",
     "run_batch",
