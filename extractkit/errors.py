@@ -57,10 +57,14 @@ class ExtractkitError(Exception):
     Attributes:
         earlier: In a Cascade, the CascadeResult of the models that had answered before; else None.
         retries: How often a request of the extraction had been sent again by then.
+        usage: Tokens of what was answered by then, as a Usage; None where nothing was.
+        cost_usd: What that cost in US dollars; None where nothing was, or no price is known.
     """
 
     earlier: Any = None
     retries: int = 0
+    usage: Any = None
+    cost_usd: Any = None
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -154,7 +158,6 @@ class ProviderError(ExtractkitError):
         attempts: How often the request was made.
         parameter: What the provider refuses about the request, as a field of ModelRequest or
             Sampling ("top_logprobs", "constraint", "temperature", ...), where it says so.
-        usage: Tokens of what was answered before, as a Usage; None where nothing was.
         retryable: Whether asking again can help.
     """
 
@@ -180,7 +183,6 @@ class ProviderError(ExtractkitError):
         self.retry_after_s = retry_after_s
         self.attempts = attempts
         self.parameter = parameter
-        self.usage: Any = None
 
 
 class AuthenticationError(ProviderError):
@@ -233,14 +235,12 @@ class DeadlineExceededError(ExtractkitError):
     Attributes:
         timeout_s: The budget, in seconds.
         attempts: How many answers had been received by then.
-        usage: Tokens of what was answered by then, as a Usage; None where nothing was.
     """
 
     def __init__(self, message: str, *, timeout_s: float | None = None, attempts: int = 0) -> None:
         super().__init__(message)
         self.timeout_s = timeout_s
         self.attempts = attempts
-        self.usage: Any = None
 
 
 class ExtractionError(ExtractkitError):

@@ -25,6 +25,8 @@ __all__ = [
     "Fault",
     "Table",
     "cell",
+    "count_jsonl",
+    "count_parquet",
     "input_of",
     "read_csv",
     "read_json",
@@ -61,6 +63,16 @@ def read_jsonl(source: str | os.PathLike[str] | Iterable[bytes]) -> Table:
         return
     with _opened(source) as file:
         yield from _objects(file)
+
+
+def count_jsonl(path: str | os.PathLike[str]) -> int:
+    """Return how many rows a JSONL file has; it is read through.
+
+    Raises:
+        UsageError: If the file cannot be opened.
+    """
+    with _opened(path) as file:
+        return sum(1 for line in file if line.strip())
 
 
 def _objects(lines: Iterable[bytes]) -> Table:
@@ -174,15 +186,7 @@ def read_parquet(path: str | os.PathLike[str]) -> Table:
         UsageError: If the file cannot be opened, or is no Parquet.
         MissingDependencyError: If pyarrow is not installed.
     """
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ModuleNotFoundError as exc:
-        raise MissingDependencyError.for_feature(
-            "reading Parquet", package="pyarrow", extra="files"
-        ) from exc
-    readers: Any = parquet
-    library: Any = pyarrow
+    library, readers = _packages()
     with _opened(path) as file:
         try:
             number = 0
@@ -194,6 +198,33 @@ def read_parquet(path: str | os.PathLike[str]) -> Table:
                     yield f"row {number}", _plain(row)
         except (library.ArrowException, ValueError) as exc:
             raise UsageError(f"{path} cannot be read as Parquet: {exc}") from exc
+
+
+def count_parquet(path: str | os.PathLike[str]) -> int:
+    """Return how many rows a Parquet file has, without reading them.
+
+    Raises:
+        UsageError: If the file cannot be opened, or is no Parquet.
+        MissingDependencyError: If pyarrow is not installed.
+    """
+    library, readers = _packages()
+    with _opened(path) as file:
+        try:
+            count: int = readers.ParquetFile(file).metadata.num_rows
+        except (library.ArrowException, ValueError) as exc:
+            raise UsageError(f"{path} cannot be read as Parquet: {exc}") from exc
+    return count
+
+
+def _packages() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ModuleNotFoundError as exc:
+        raise MissingDependencyError.for_feature(
+            "reading Parquet", package="pyarrow", extra="files"
+        ) from exc
+    return pyarrow, parquet
 
 
 def _require_once(names: list[str]) -> None:

@@ -1,6 +1,7 @@
 """One configuration asked about many inputs; what the journal knows is not asked again.
 
-Neighbours: `_many` says when to ask, `_pace` how many at once, `api` asks.
+Neighbours: `_many` says when to ask, `_pace` how many at once, `_keeping` writes down what came,
+`api` asks.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from contextlib import ExitStack
 from typing import Any, Final, Generic, Self, TypeVar
 
 from extractkit.api import Extractor, facts_of
-from extractkit.batch._item import Given, Item, item_of, record_of
-from extractkit.batch._pace import Pace, Paced
+from extractkit.batch._item import Given, Item, item_of
+from extractkit.batch._keeping import Keeper
+from extractkit.batch._pace import Pace, Paced, StandingClock
+from extractkit.engine import adrive
 from extractkit.errors import (
     AuthenticationError,
     DeadlineExceededError,
@@ -29,6 +32,7 @@ from extractkit.journal import Journal, Key
 from extractkit.messages import require_number
 from extractkit.paths import JsonObject, is_object
 from extractkit.providers import shared
+from extractkit.results import ExtractionResult
 from extractkit.schema import compile_schema
 
 __all__ = ["Asker"]
@@ -37,6 +41,10 @@ T = TypeVar("T")
 
 _OF_ALL: Final = (AuthenticationError, PermissionDeniedError, NotFoundError, UnsupportedError)
 """What is wrong with one input as it is with all others."""
+
+_ROOM: Final = 1 << 20
+_ROOM_EACH: Final = 1 << 16
+"""Bytes on the disk that are kept for what is under way: in all, and for each."""
 
 
 class Asker(Generic[T]):
@@ -55,7 +63,7 @@ class Asker(Generic[T]):
         pace: How many are under way at once.
         facts: What the answers come from, as `facts_of` gives it.
         fingerprint: That of the target.
-        journal: The journal, from when it is entered.
+        keeper: Writes down what came, from when it is entered; None where nothing is kept.
     """
 
     def __init__(
@@ -79,23 +87,25 @@ class Asker(Generic[T]):
             target, model=Paced(provider, self.pace), **options
         )
         self._target = target
-        self._provider = provider
         self._path = journal
-        self.journal: Journal | None = None
+        self._room = _ROOM + concurrency * _ROOM_EACH
+        self.keeper: Keeper | None = None
         self._opened = ExitStack()
-        self._options = options
         self._retry_failed = retry_failed
         self._deadline_s = deadline_s
         self._end = math.inf
+        self._is_ended = False
+        self._left: set[int] = set()
         self._under_way: dict[bytes, asyncio.Event] = {}
         self.fingerprint = compile_schema(target, "json-schema").fingerprint
         self.facts = {} if journal is None else facts_of(options, provider)
 
     def __enter__(self) -> Self:
         if isinstance(self._path, Journal):
-            self.journal = self._path
+            self.keeper = Keeper(self._path)
         elif self._path is not None:
-            self.journal = self._opened.enter_context(Journal(self._path))
+            journal = Journal(self._path, reserve_bytes=self._room)
+            self.keeper = Keeper(self._opened.enter_context(journal))
         if self._deadline_s is not None:
             self._end = time.monotonic() + self._deadline_s
         return self
@@ -108,12 +118,21 @@ class Asker(Generic[T]):
         """Whether the time for all has ended."""
         return time.monotonic() >= self._end
 
-    def too_late(self) -> DeadlineExceededError:
-        """Return the error that says so."""
-        return DeadlineExceededError(
-            f"the time for all inputs ended after {self._deadline_s:g} s; raise deadline_s",
-            timeout_s=self._deadline_s,
-        )
+    @property
+    def trouble(self) -> DeadlineExceededError | OSError | None:
+        """What keeps all that follows from being asked or kept; None where nothing does."""
+        if self.keeper is not None and self.keeper.is_full:
+            return self.keeper.trouble()
+        return self._too_late() if self.is_late else None
+
+    @property
+    def has_lost(self) -> bool:
+        """Whether something came that could not be kept."""
+        return self.keeper is not None and bool(self.keeper.lost())
+
+    def end(self) -> None:
+        """Ask about no input any more that is not under way."""
+        self._is_ended = True
 
     def key(self, given: Given) -> Key:
         """Return which row of the journal holds what came of an input."""
@@ -129,17 +148,17 @@ class Asker(Generic[T]):
         """Return what can be said of an input without asking; None where that is nothing."""
         if given.fault:
             return _item(given, error=UsageError(given.fault))
-        if self.journal is None:
+        if self.keeper is None:
             return None
-        return self._kept(given, self.key(given), self.journal)
+        return self._kept(given, self.key(given), self.keeper.journal)
 
     def is_ended(self, key: Key) -> bool:
         """Whether the journal has what came of an input, and it is not to be asked about again."""
-        if self.journal is None or key not in self.journal:
+        if self.keeper is None or key not in self.keeper.journal:
             return False
         if not self._retry_failed:
             return True  # without a look at the row: of a million most are known
-        record = self.journal.read(key)
+        record = self.keeper.journal.read(key)
         return is_object(record) and not self._is_failed(record)
 
     async def ask(self, given: Given) -> Item[T]:
@@ -147,22 +166,21 @@ class Asker(Generic[T]):
 
         Raises:
             MissingDependencyError: If a package that this needs is not installed.
-            OSError: If the journal cannot be written.
         """
-        if given.fault or self.journal is None:
+        if given.fault or self.keeper is None:
             return self.known(given) or await self._asked(given)
         key = self.key(given)
         while (other := self._under_way.get(key.digest)) is not None:
             await other.wait()
-        known = self._kept(given, key, self.journal)
+        known = self._kept(given, key, self.keeper.journal)
         if known is not None:
             return known
         over = self._under_way[key.digest] = asyncio.Event()
         try:
             item = await self._asked(given)
-            if not self.is_of_all(item) and not self.is_cut(item):
-                self.journal.append(key, record_of(item))
-            return item
+            if self.is_of_all(item) or self.is_left(item):
+                return item
+            return self.keeper.keep(key, item)
         finally:
             del self._under_way[key.digest]
             over.set()
@@ -172,9 +190,9 @@ class Asker(Generic[T]):
         """Whether what went wrong with an item is no matter of its own."""
         return isinstance(item.error, _OF_ALL)
 
-    def is_cut(self, item: Item[T]) -> bool:
-        """Whether the end of the time for all kept an item from ending."""
-        return isinstance(item.error, DeadlineExceededError) and self.is_late
+    def is_left(self, item: Item[T]) -> bool:
+        """Whether the end of all kept an item from ending."""
+        return item.index in self._left
 
     def _kept(self, given: Given, key: Key, journal: Journal) -> Item[T] | None:
         record = journal.read(key) if key in journal else None
@@ -187,16 +205,48 @@ class Asker(Generic[T]):
         return self._retry_failed and "result" not in record
 
     async def _asked(self, given: Given) -> Item[T]:
+        clock = StandingClock()
         try:
             async with asyncio.timeout_at(None if self._end == math.inf else self._end):
                 async with self.pace.items:
-                    return _item(given, result=await self._extractor.aextract(given.text))
+                    if self._is_ended or self.trouble is not None:
+                        return self._left_out(given)
+                    with clock:
+                        flow = self._extractor.flow(given.text, clock=clock)
+                        result = await adrive(flow, self._extractor.provider)
+            if (failure := _failure_of(result)) is not None:
+                return _item(given, error=failure)
+            return _item(given, result=result)
         except TimeoutError:
-            return _item(given, error=self.too_late())
+            return self._left_out(given)
         except MissingDependencyError:
             raise
         except ExtractkitError as error:
             return _item(given, error=error)
+
+    def _too_late(self) -> DeadlineExceededError:
+        return DeadlineExceededError(
+            f"the time for all inputs ended after {self._deadline_s:g} s; raise deadline_s",
+            timeout_s=self._deadline_s,
+        )
+
+    def _left_out(self, given: Given) -> Item[T]:
+        """Return an item that says why its input was not asked about to the end."""
+        self._left.add(given.index)
+        trouble = self.trouble
+        if isinstance(trouble, DeadlineExceededError):
+            return _item(given, error=trouble)
+        why = "the run was ended" if trouble is None else trouble.strerror
+        return _item(given, error=ExtractkitError(f"nobody was asked about this input: {why}"))
+
+
+def _failure_of(result: ExtractionResult[Any]) -> ExtractkitError | None:
+    """Return what kept the model from being asked to the end, where nothing good came before."""
+    if result.failure is None or result.ok:
+        return None
+    error = result.failure.error()
+    error.usage, error.cost_usd, error.retries = result.usage, result.cost_usd, result.retries
+    return error
 
 
 def _item(given: Given, **came: Any) -> Item[Any]:

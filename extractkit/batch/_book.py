@@ -23,6 +23,8 @@ T = TypeVar("T")
 _ROOM: Final = 4
 """Inputs taken and not handed out, for each that may be under way: what waits behind a slow one."""
 
+_RECENT_S: Final = 60.0
+
 _MOST_IN_A_ROW: Final = 20
 """Requests that are refused for good, one after the other, after which no more are sent."""
 
@@ -35,13 +37,15 @@ class Progress:
         done: Inputs that have ended, those of an earlier run among them.
         total: Inputs that there are; None where that is not known.
         known: Inputs of which the journal knew what came.
-        statuses: Status -> how many, "error" among them.
-        levels: Level that was reached -> how many.
+        statuses: Status -> how many, "error" among them; of a run over a file, of those asked now.
+        levels: Level that was reached -> how many; likewise.
         cost_usd: What those asked now cost in US dollars, as far as prices are known.
         unpriced: How many of those asked now have no known cost.
         input_tokens: Of those asked now.
         output_tokens: Of those asked now.
         seconds: Since the run began.
+        left_s: Seconds that are left, at the pace of the last minute; None where the number of
+            inputs or the pace is not known.
         at_once: How many may be under way now.
         is_over: It is the last word.
     """
@@ -56,6 +60,7 @@ class Progress:
     input_tokens: int = 0
     output_tokens: int = 0
     seconds: float = 0.0
+    left_s: float | None = None
     at_once: int = 1
     is_over: bool = False
 
@@ -89,6 +94,7 @@ class Book(Generic[T]):
         self._total = total
         self._progress = progress
         self._began = time.monotonic()
+        self._recent = deque([(self._began, 0)])
         self._taken = 0
         self._handed_out = 0
         self._ended = 0
@@ -100,6 +106,8 @@ class Book(Generic[T]):
         self._cost = Decimal(0)
         self._unpriced = 0
         self._in_a_row = 0
+        self._passed = 0
+        self._is_cut = False
         self._error: ExtractkitError | None = None
 
     @property
@@ -110,9 +118,13 @@ class Book(Generic[T]):
     @property
     def is_stopped(self) -> bool:
         """Whether no more inputs may be taken at all."""
-        if self._error is None and self._asker.is_late:
-            self._error = self._asker.too_late()
-        return self._error is not None
+        self._is_cut = self._is_cut or self._asker.trouble is not None
+        return self._is_cut or self._error is not None
+
+    @property
+    def cost_usd(self) -> Decimal:
+        """What those asked now cost in US dollars, as far as prices are known."""
+        return self._cost
 
     @property
     def is_waiting(self) -> bool:
@@ -130,6 +142,10 @@ class Book(Generic[T]):
             case _:
                 fault = f"input {index} is {given!r:.60}; expected a text, or an id and a text"
                 return Given(index=index, id="", text="", fault=fault)
+
+    def pass_over(self) -> None:
+        """Take note of an input of which it is known what came, and that nobody waits for."""
+        self._passed += 1
 
     def end(self, item: Item[T]) -> None:
         """Take what came of an input."""
@@ -153,22 +169,28 @@ class Book(Generic[T]):
 
         Raises:
             ExtractkitError: If inputs were left, because asking about them could not help.
+            OSError: If inputs were left, because what comes of them could not be kept.
         """
         self._tell(is_over=True)
-        if self._error is not None:
-            raise self._error
+        is_cut = self._is_cut or self._asker.has_lost
+        error = self._error or (self._asker.trouble if is_cut else None)
+        if error is not None:
+            raise error
 
     def _count(self, item: Item[T]) -> None:
+        if self._asker.is_left(item):
+            self._is_cut = True
+            return
         self._statuses[item.status] += 1
         self._known += item.is_known
+        if not item.is_known:
+            self._input_tokens += item.usage.input_tokens
+            self._output_tokens += item.usage.output_tokens
+            self._cost += item.cost_usd or 0
+            self._unpriced += item.cost_usd is None
         if item.result is not None:
             self._in_a_row = 0
             self._levels[item.result.validity.name.lower()] += 1
-            if not item.is_known:
-                self._input_tokens += item.result.usage.input_tokens
-                self._output_tokens += item.result.usage.output_tokens
-                self._cost += item.result.cost_usd or 0
-                self._unpriced += item.result.cost_usd is None
         elif item.error is not None and not item.is_known:
             self._judge(item, item.error)
         self._tell()
@@ -178,28 +200,37 @@ class Book(Generic[T]):
         if isinstance(error, ProviderError) and not error.retryable:
             self._in_a_row += 1
         is_first = not self._levels and self._asker.is_of_all(item)
-        if self._asker.is_cut(item):
-            error = self._asker.too_late()
-        elif not is_first and self._in_a_row < _MOST_IN_A_ROW:
-            return
-        self._error = self._error or error
+        if is_first or self._in_a_row >= _MOST_IN_A_ROW:
+            self._error = self._error or error
 
     def _tell(self, *, is_over: bool = False) -> None:
         if self._progress is None:
             return
+        now, done = time.monotonic(), self._ended + self._passed
         self._progress(
             Progress(
-                done=self._ended,
+                done=done,
                 total=self._total,
-                known=self._known,
+                known=self._known + self._passed,
                 statuses=dict(self._statuses),
                 levels=dict(self._levels),
                 cost_usd=self._cost,
                 unpriced=self._unpriced,
                 input_tokens=self._input_tokens,
                 output_tokens=self._output_tokens,
-                seconds=time.monotonic() - self._began,
+                seconds=now - self._began,
+                left_s=None if self._total is None else self._left(now, self._total - done),
                 at_once=self._asker.pace.places,
                 is_over=is_over,
             )
         )
+
+    def _left(self, now: float, inputs: int) -> float | None:
+        """Return the seconds that so many inputs take at the pace of the last minute."""
+        if now - self._recent[-1][0] >= 1:
+            self._recent.append((now, self._ended))
+            while len(self._recent) > 2 and self._recent[1][0] < now - _RECENT_S:
+                self._recent.popleft()
+        since, ended_then = self._recent[0]
+        ended = self._ended - ended_then
+        return inputs * (now - since) / ended if ended else None

@@ -17,14 +17,15 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from extractkit.batch._asking import Asker
-from extractkit.batch._book import Book, Progress, Told
-from extractkit.batch._item import Given, Item, record_of
+from extractkit.batch._book import Book, Told
+from extractkit.batch._item import Given, Item
+from extractkit.batch._keeping import Keeper
 from extractkit.batch._many import driven
-from extractkit.batch._output import Writer, line_of, write, writer_of
-from extractkit.batch._rows import Row, read_rows
+from extractkit.batch._output import Line, Writer, line_of, write, writer_of
+from extractkit.batch._rows import Row, count_rows, read_rows
+from extractkit.batch._spending import Ceiling
 from extractkit.errors import ExtractkitError, UsageError
 from extractkit.journal import Journal, Key
-from extractkit.paths import JsonObject
 
 __all__ = ["RunReport", "require_same_target", "require_writable", "run_file"]
 
@@ -44,7 +45,9 @@ class RunReport:
         left: Inputs that were read and have not ended: the next run asks about them.
         cost_usd: What this run cost in US dollars, as far as prices are known.
         is_whole: All inputs were read, and each has ended.
-        error: What ended the run before its time.
+        reason: Why it ended before its inputs did, where it was told to; else "".
+        error: What ended the run before its time; an OSError where the journal could not be
+            written.
     """
 
     rows: int
@@ -54,7 +57,8 @@ class RunReport:
     left: int
     cost_usd: Decimal
     is_whole: bool
-    error: ExtractkitError | None = None
+    reason: str = ""
+    error: ExtractkitError | OSError | None = None
 
 
 def run_file(
@@ -82,9 +86,10 @@ def run_file(
         columns: The keywords of `read_rows`: text, id, limit, sample.
         concurrency: As of `extract_many`.
         retry_failed: Ask again about rows that ended in an error.
-        max_cost_usd: Take no more inputs when this run has cost so much in US dollars; those under
-            way still end. It needs `price`; the first answer that this does not price ends the run
-            too, with an error in the report, for then nobody knows what is spent.
+        max_cost_usd: Take no more inputs when all that the journal holds has cost so much in US
+            dollars, earlier runs included; those under way still end. It needs `price`; the first
+            answer that this does not price ends the run too, with an error in the report, for then
+            nobody knows what is spent.
         is_stopped: Asked before each input; if so, no more are taken, and those under way end.
         progress: Told of every answer.
         options: The keywords of Extractor.
@@ -93,10 +98,10 @@ def run_file(
         UsageError: If an argument cannot be used, the output is that of another target, or another
             process writes the journal; before anything is asked.
         MissingDependencyError: If a package that this needs is not installed.
-        OSError: If the journal or the output cannot be written.
+        OSError: If the output cannot be written; before anything is asked, if the journal cannot
+            be, or the disk has no room for what will be under way.
     """
-    if max_cost_usd is not None and options.get("price") is None:
-        raise UsageError("max_cost_usd needs price=..., such as genai_prices, to know the cost")
+    ceiling = None if max_cost_usd is None else Ceiling(max_cost_usd, options.get("price"))
     goal = Path(output)
     writer = writer_of(goal)
     place = Path(f"{output}.journal" if journal is None else journal)
@@ -112,9 +117,16 @@ def run_file(
         options=options,
     )
     with asker:
-        require_same_target(cast("Journal", asker.journal), asker.fingerprint, goal)
-        run = _Run(asker, rows, max_cost_usd, is_stopped, progress)
-        return run.carried_out(goal, writer, concurrency)
+        journal_there = cast("Keeper", asker.keeper).journal
+        require_same_target(journal_there, asker.fingerprint, goal)
+        if ceiling is not None:
+            ceiling.count(journal_there, asker.fingerprint)
+        total = None if progress is None else count_rows(source, **(columns or {}))
+        book: Book[Any] = Book(
+            asker, concurrency=concurrency, ordered=False, total=total, progress=progress
+        )
+        run = _Run(asker, book, rows, ceiling, is_stopped)
+        return run.carried_out(goal, writer)
 
 
 def require_writable(goal: Path, source: str | os.PathLike[str], journal: Path) -> None:
@@ -157,42 +169,42 @@ class _Run:
     def __init__(
         self,
         asker: Asker[Any],
+        book: Book[Any],
         rows: Iterator[Row],
-        max_cost_usd: float | None,
+        ceiling: Ceiling | None,
         is_stopped: Callable[[], bool] | None,
-        progress: Told | None,
     ) -> None:
         self._asker = asker
-        self._journal = cast("Journal", asker.journal)
+        self._book = book
+        self._keeper = cast("Keeper", asker.keeper)
         self._rows = rows
-        self._most = None if max_cost_usd is None else Decimal(str(max_cost_usd))
+        self._ceiling = ceiling
         self._is_stopped = is_stopped
-        self._progress = progress
         self._order = bytearray()  # digests: 16 bytes for each row, and no row twice in memory
         self._known = 0
-        self._seen = Progress(done=0, total=None, known=0)
+        self._reason = ""
         self._is_read = False
 
-    def carried_out(self, goal: Path, writer: Writer, concurrency: int) -> RunReport:
+    def carried_out(self, goal: Path, writer: Writer) -> RunReport:
         """Ask about every input, write the output, and return what came of it."""
-        book = Book(
-            self._asker, concurrency=concurrency, ordered=False, total=None, progress=self._told
-        )
-        error: ExtractkitError | None = None
+        error: ExtractkitError | OSError | None = None
         try:
-            with closing(driven(self._asker, book, self._inputs())) as items:
-                for _ in items:  # each is in the journal
-                    pass
+            with closing(driven(self._asker, self._book, self._inputs())) as items:
+                for item in items:  # each is in the journal
+                    if self._ceiling is not None:
+                        self._ceiling.add(item)
         except ExtractkitError as exc:
             error = exc
+        except OSError:
+            if not self._keeper.is_full:
+                raise
         finally:
             statuses, levels = Counter[str](), Counter[str]()
-            write(goal, self._lines(statuses, levels), writer)
-        if error is None and self._most is not None and self._seen.unpriced:
-            error = UsageError(
-                f"max_cost_usd={self._most}: what answers of {self._asker.facts['model']} cost is "
-                "not known, so that the run ended; give a price=... that knows it, or no ceiling"
-            )
+            self._write(goal, self._lines(statuses, levels), writer)
+        if self._keeper.is_full:  # what was held has been tried once more
+            error = error or self._keeper.trouble()
+        if error is None and self._ceiling is not None:
+            error = self._ceiling.error(self._asker.facts["model"])
         rows = len(self._order) // _DIGEST
         left = rows - statuses.total()
         return RunReport(
@@ -201,45 +213,59 @@ class _Run:
             levels=levels,
             known=self._known,
             left=left,
-            cost_usd=self._seen.cost_usd,
+            cost_usd=self._book.cost_usd,
             is_whole=self._is_read and not left,
+            reason=self._reason,
             error=error,
         )
 
-    def _told(self, progress: Progress) -> None:
-        self._seen = progress
-        if self._progress is not None:
-            self._progress(progress)
+    def _write(self, goal: Path, lines: Iterator[Line], writer: Writer) -> None:
+        """Write the output; where that fails, say what the journal has."""
+        self._keeper.retry()
+        try:
+            write(goal, lines, writer)
+        except OSError as exc:
+            lost = self._keeper.lost()
+            journal = f"the journal {self._keeper.journal.path}"
+            kept = f"{journal} is full, and {lost}" if lost else f"{journal} has all that came"
+            raise OSError(
+                exc.errno, f"{exc.strerror}; {kept}, and the same call writes it", str(goal)
+            ) from exc
 
     def _inputs(self) -> Iterator[tuple[str, str]]:
         """Yield what is to be asked; what is known is passed over without reading it."""
         for row in self._rows:
             if self._is_over():
+                self._asker.end()
                 return
             key = self._asker.key(Given(index=0, id=row.id, text=row.fault or row.text))
             self._order += key.digest
             if self._asker.is_ended(key):
                 self._known += 1
+                self._book.pass_over()
             elif row.fault:
                 fault: Item[Any] = Item(index=0, id=row.id, text="", error=UsageError(row.fault))
-                self._journal.append(key, record_of(fault))
+                self._keeper.keep(key, fault)
             else:
                 yield row.id, row.text
         self._is_read = True
 
     def _is_over(self) -> bool:
-        seen = self._seen
-        is_spent = self._most is not None and (seen.cost_usd >= self._most or seen.unpriced > 0)
-        return is_spent or (self._is_stopped is not None and self._is_stopped())
+        if self._ceiling is not None:
+            self._reason = self._ceiling.reached()
+        if not self._reason and self._is_stopped is not None and self._is_stopped():
+            self._reason = "it was told to stop"
+        return bool(self._reason)
 
-    def _lines(self, statuses: Counter[str], levels: Counter[str]) -> Iterator[JsonObject]:
+    def _lines(self, statuses: Counter[str], levels: Counter[str]) -> Iterator[Line]:
         """Yield what came of each row, in the order of the inputs."""
         for start in range(0, len(self._order), _DIGEST):
-            row = self._journal.row(bytes(self._order[start : start + _DIGEST]))
-            if row is None:
+            digest = bytes(self._order[start : start + _DIGEST])
+            texts = self._keeper.texts(digest)
+            if texts is None:
                 continue
-            line = line_of(row)
-            statuses[line["status"]] += 1
-            if line["validity"] is not None:
-                levels[line["validity"]] += 1
+            line = line_of(*texts, digest)
+            statuses[line.status] += 1
+            if line.validity is not None:
+                levels[line.validity] += 1
             yield line

@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, TypeVar, cast
 from uuid import uuid4
 
 from extractkit.api import Extractor, facts_of
-from extractkit.batch._item import Given, Item, item_of, record_of
+from extractkit.batch._item import Given, Item, item_of, written
 from extractkit.batch._native_flow import Asked, Replay
 from extractkit.batch._native_ledger import Ledger
 from extractkit.errors import (
@@ -348,11 +348,8 @@ class Work(Generic[T]):
         return replay.asked
 
     def _end(self, item: Item[T]) -> None:
-        try:
-            record = record_of(item)
-        except UsageError as error:  # a value that JSON cannot say
-            record = record_of(Item(index=item.index, id=item.id, text=item.text, error=error))
-        self.journal.append(Key.of(item.id, item.text, **self._facts), record)
+        key = Key.of(item.id, item.text, **self._facts)
+        self.journal.append_json(key, written(item)[1])
         self.waiting.discard(item.index)
 
     def cancel(self) -> None:

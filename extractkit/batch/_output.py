@@ -1,44 +1,75 @@
 """What came of the rows of a run, as JSONL or Parquet, written whole or not at all.
 
-Neighbours: `_files` says which rows, `journal` has what came of them. Parquet needs pyarrow, in the
-extra `files`.
+Neighbours: `_files` says which rows, `_item` wrote what came of them, which is passed on here
+without reading it. Parquet needs pyarrow, in the extra `files`.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from extractkit.batch._item import SHOWN, SPLIT
 from extractkit.errors import MissingDependencyError, UsageError
-from extractkit.journal import Row
 from extractkit.paths import JsonObject
 
-__all__ = ["line_of", "write", "writer_of"]
+__all__ = ["Line", "line_of", "write", "writer_of"]
 
-_KEPT: Final = (
-    "status", "validity", "value", "findings", "evidence", "confidence", "refusal", "usage",
-    "cost_usd", "provenance",
-)  # fmt: skip
+_RESULT: Final = b'{"result":{'
+_HEAD: Final = re.compile(rb'"status":"(\w+)","validity":"(\w+)",')
 _FLAT: Final = frozenset({"id", "status", "validity", "refusal", "cost_usd", "error", "key"})
 _GROUP: Final = 1000
 
 
-def line_of(row: Row) -> JsonObject:
-    """Return what is written of a row: a result, or the error in its place."""
-    record: Any = row.record
-    line: JsonObject = {"id": row.key.id, **dict.fromkeys(_KEPT), "error": None}
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of an output.
+
+    Attributes:
+        text: It, as JSON.
+        status: That of the result, or "error".
+        validity: The level that was reached; None where there is no result.
+    """
+
+    text: bytes
+    status: str
+    validity: str | None
+
+
+def line_of(id: bytes, record: bytes, key: bytes) -> Line:
+    """Return what is written of a row: a result, or the error in its place.
+
+    Args:
+        id: Its id, as JSON.
+        record: Its record, as JSON: as `written` made it, or in another order and spacing.
+        key: The digest of its key.
+    """
+    shown, split, _ = record[len(_RESULT) :].partition(SPLIT)
+    head = _HEAD.match(shown)
+    if not record.startswith(_RESULT) or not split or head is None:
+        return _read(id, json.loads(record), key)
+    text = b'{"id":%b,%b,"error":null,"key":"%b"}' % (id, shown, key.hex().encode())
+    return Line(text, head[1].decode(), head[2].decode())
+
+
+def _read(id: bytes, record: JsonObject, key: bytes) -> Line:
+    line: JsonObject = {"id": json.loads(id), **dict.fromkeys(SHOWN), "error": None}
     if "result" in record:
-        line.update((name, record["result"][name]) for name in _KEPT)
+        line.update((name, record["result"][name]) for name in SHOWN)
     else:
-        told = record["error"]
-        line.update(status="error", error=f"{told['type']}: {told['message']}")
-    line["key"] = row.key.digest.hex()
-    return line
+        told: JsonObject = record["error"]
+        paid = {name: told.get(name) for name in ("usage", "cost_usd")}
+        line.update(paid, status="error", error=f"{told['type']}: {told['message']}")
+    line["key"] = key.hex()
+    text = json.dumps(line, ensure_ascii=False, separators=(",", ":"))
+    return Line(text.encode("utf-8", "backslashreplace"), line["status"], line["validity"])
 
 
-Writer = Callable[[Path, Iterable[JsonObject]], None]
+Writer = Callable[[Path, Iterable[Line]], None]
 
 
 def writer_of(path: Path) -> Writer:
@@ -61,7 +92,7 @@ def writer_of(path: Path) -> Writer:
     return _write_parquet
 
 
-def write(path: Path, lines: Iterable[JsonObject], writer: Writer) -> None:
+def write(path: Path, lines: Iterable[Line], writer: Writer) -> None:
     """Write a file whole: until the last line is there, an older one stays.
 
     Raises:
@@ -73,29 +104,28 @@ def write(path: Path, lines: Iterable[JsonObject], writer: Writer) -> None:
         part.replace(path)
     except OSError as exc:
         part.unlink(missing_ok=True)
-        raise OSError(
-            exc.errno, f"{exc.strerror}: the output was not written; the journal has all", str(path)
-        ) from exc
+        raise OSError(exc.errno, f"{exc.strerror}: the output was not written", str(path)) from exc
 
 
-def _write_jsonl(path: Path, lines: Iterable[JsonObject]) -> None:
-    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+def _write_jsonl(path: Path, lines: Iterable[Line]) -> None:
+    with path.open("wb") as file:
         for line in lines:
-            file.write(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n")
+            file.write(line.text + b"\n")
 
 
-def _write_parquet(path: Path, lines: Iterable[JsonObject]) -> None:
+def _write_parquet(path: Path, lines: Iterable[Line]) -> None:
     import pyarrow
     from pyarrow import parquet
 
     library: Any = pyarrow
-    names = ["id", *_KEPT, "error", "key"]
+    names = ["id", *SHOWN, "error", "key"]
     schema = library.schema([(name, library.string()) for name in names])
     tables: Any = parquet
     with tables.ParquetWriter(path, schema) as out:
         group: list[dict[str, str | None]] = []
         for line in lines:
-            group.append({name: _text(name, line[name]) for name in names})
+            cells: JsonObject = json.loads(line.text)
+            group.append({name: _text(name, cells[name]) for name in names})
             if len(group) == _GROUP:
                 out.write_table(library.Table.from_pylist(group, schema=schema))
                 group = []

@@ -13,12 +13,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
+from collections.abc import Generator
+from contextlib import AsyncExitStack, contextmanager, nullcontext
+from contextvars import ContextVar
 from typing import Final, Self
 
-from extractkit.errors import DeadlineExceededError, ProviderError
+from extractkit.engine import unlimited
+from extractkit.errors import ProviderError
 from extractkit.messages import Capabilities, ModelRequest, ModelResponse, Provider
 
-__all__ = ["Gate", "Pace", "Paced"]
+__all__ = ["Gate", "Pace", "Paced", "StandingClock"]
 
 
 class Pace:
@@ -112,6 +116,50 @@ class Gate:
         self.let_in()
 
 
+class StandingClock:
+    """Seconds of one input, which stand still while a request of it waits for its place.
+
+    Within its block, requests of the task, and of tasks that it begins, are those of the input.
+    """
+
+    def __init__(self) -> None:
+        self._waiting = 0
+        self._since = self._stood = 0.0
+
+    def __call__(self) -> float:
+        return (self._since if self._waiting else time.monotonic()) - self._stood
+
+    def __enter__(self) -> None:
+        self._before = _CLOCK.set(self)
+
+    def __exit__(self, *exc_info: object) -> None:
+        _CLOCK.reset(self._before)
+
+    @contextmanager
+    def stopped(self) -> Generator[None]:
+        """Within the block, stand still."""
+        if not self._waiting:
+            self._since = time.monotonic()
+        self._waiting += 1
+        try:
+            yield
+        finally:
+            self._waiting -= 1
+            if not self._waiting:
+                self._stood += time.monotonic() - self._since
+
+
+_CLOCK: Final[ContextVar[StandingClock | None]] = ContextVar("clock", default=None)
+
+
+@contextmanager
+def standing() -> Generator[None]:
+    """Within the block, no time passes for the input and for its request."""
+    clock = _CLOCK.get()
+    with unlimited(), nullcontext() if clock is None else clock.stopped():
+        yield
+
+
 class Paced:
     """A provider whose requests wait for their place.
 
@@ -150,14 +198,11 @@ class Paced:
 
         Raises:
             ProviderError: As the provider raises it.
-            DeadlineExceededError: If the time ended while waiting, or as the provider raises it.
+            DeadlineExceededError: Likewise; waiting for a place takes no time of an input.
         """
-        came = time.monotonic()
-        async with self._pace.requests:
-            if timeout_s is not None:
-                timeout_s -= time.monotonic() - came
-                if timeout_s <= 0:
-                    raise DeadlineExceededError("the time ended before the provider had a place")
+        async with AsyncExitStack() as place:
+            with standing():
+                await place.enter_async_context(self._pace.requests)
             try:
                 response = await self._provider.acomplete(request, timeout_s=timeout_s)
             except ProviderError as error:

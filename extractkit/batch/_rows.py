@@ -17,9 +17,19 @@ from typing import Any, Final
 
 from extractkit.errors import UsageError
 from extractkit.messages import require_number
-from extractkit.tables import Fault, Table, cell, input_of, read_csv, read_jsonl, read_parquet
+from extractkit.tables import (
+    Fault,
+    Table,
+    cell,
+    count_jsonl,
+    count_parquet,
+    input_of,
+    read_csv,
+    read_jsonl,
+    read_parquet,
+)
 
-__all__ = ["Row", "read_rows"]
+__all__ = ["Row", "count_rows", "read_rows"]
 
 _READERS: Final[dict[str, Callable[[Path], Table]]] = {
     ".jsonl": read_jsonl,
@@ -27,6 +37,8 @@ _READERS: Final[dict[str, Callable[[Path], Table]]] = {
     ".csv": read_csv,
     ".parquet": read_parquet,
 }
+_COUNTED: Final = 1 << 30
+"""Bytes of a file that is read through once more, to know how many rows there are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,13 +129,17 @@ def _of_table(table: Table, text: str, id: str | None) -> Iterator[Row]:
 
 
 def _of_folder(folder: Path) -> Iterator[Row]:
+    for path in _files_of(folder):
+        yield _of_file(path, path.relative_to(folder).as_posix())
+
+
+def _files_of(folder: Path) -> Iterator[Path]:
     for here, folders, names in os.walk(folder):
         folders.sort()
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in sorted(names):
             if not name.startswith("."):
-                path = Path(here) / name
-                yield _of_file(path, path.relative_to(folder).as_posix())
+                yield Path(here) / name
 
 
 def _of_file(path: Path, id: str) -> Row:
@@ -141,6 +157,7 @@ def _of_file(path: Path, id: str) -> Row:
 
 def _chosen(rows: Iterator[Row], limit: int | None, sample: float | None) -> Iterator[Row]:
     seen: set[bytes] = set()
+    count = 0
     for row in rows:
         digest = hashlib.blake2b(row.id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         if sample is not None and int.from_bytes(digest, "big") >= sample * 2**64:
@@ -149,5 +166,40 @@ def _chosen(rows: Iterator[Row], limit: int | None, sample: float | None) -> Ite
             row = Row(id=row.id, text=row.text, fault=f"the id {row.id!r} came before")
         seen.add(digest)
         yield row
-        if limit is not None and len(seen) >= limit:
+        count += 1
+        if count == limit:
             return
+
+
+def count_rows(
+    source: str | os.PathLike[str],
+    *,
+    limit: int | None = None,
+    sample: float | None = None,
+    **columns: Any,
+) -> int | None:
+    """Return how many rows `read_rows` yields; None where only reading them tells.
+
+    Args:
+        source: As of `read_rows`.
+        limit: Likewise.
+        sample: Likewise.
+        columns: The other keywords of `read_rows`, which say nothing of it.
+
+    Raises:
+        UsageError: If there is no such file.
+        MissingDependencyError: If it is a Parquet file and pyarrow is not installed.
+    """
+    if source == "-" or sample is not None:
+        return None
+    path = Path(source)
+    reader = _READERS.get(path.suffix.lower())
+    if path.is_dir():
+        count = sum(1 for _ in _files_of(path))
+    elif reader is read_parquet:
+        count = count_parquet(path)
+    elif reader is read_jsonl and path.stat().st_size <= _COUNTED:
+        count = count_jsonl(path)
+    else:
+        return None
+    return count if limit is None else min(count, limit)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Sequence
 from typing import TypeAlias, TypeVar
 
 from extractkit.engine.conclusion import Price
-from extractkit.engine.driving import Ended, adrive, adrive_live, drive, drive_live
+from extractkit.engine.driving import Ended, adrive, adrive_live, drive, drive_live, unlimited
 from extractkit.engine.flights import in_one_flight
 from extractkit.engine.live import Live, require_one_answer
 from extractkit.engine.question import Question
@@ -46,6 +46,7 @@ __all__ = [
     "extract_flow",
     "in_one_flight",
     "require_one_answer",
+    "unlimited",
     "verification_flow",
 ]
 

@@ -12,7 +12,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from extractkit import prompts
 from extractkit.engine.choosing import for_reasoning
-from extractkit.engine.conclusion import Price
+from extractkit.engine.conclusion import Price, cost_of
 from extractkit.engine.judge import Judged
 from extractkit.engine.kept import put
 from extractkit.engine.live import Live
@@ -24,6 +24,7 @@ from extractkit.engine.steps import Answer, Budget, Step, Tell, ask, told_of
 from extractkit.engine.watching import Watch
 from extractkit.errors import (
     DeadlineExceededError,
+    ExtractkitError,
     MalformedResponseError,
     ProviderError,
     UnsupportedError,
@@ -123,11 +124,15 @@ class Asking(Generic[T]):
             first_field_s=None if first_field is None else first_field - began,
         )
 
-    def _usage_so_far(self) -> Usage | None:
-        """Return the tokens of what was answered and is no attempt; None where nothing was."""
-        if not self._beside:
-            return None
-        return sum((response.usage for response in self._beside), Usage())
+    def _account(self, error: ExtractkitError) -> None:
+        """Say on an error what was sent again, and what was answered and is to be paid."""
+        error.retries = self._retries
+        answered = [*self._beside, *[judged.response for judged in self._judged]]
+        if not answered:
+            return
+        error.usage = sum((response.usage for response in answered), Usage())
+        if self._price is not None:
+            error.cost_usd = cost_of(self._price, self._provider, answered)
 
     def _note(self, message: str, code: str = "") -> None:
         self._notes.append(

@@ -30,7 +30,7 @@ from extractkit.results import (
     Validity,
 )
 
-__all__ = ["Price", "best_of", "conclude", "conclude_unasked"]
+__all__ = ["Price", "best_of", "conclude", "conclude_unasked", "cost_of"]
 
 T = TypeVar("T")
 _NO_DETAILS: Final[Mapping[str, Any]] = {}
@@ -90,7 +90,7 @@ def conclude(
         attempts=tuple([item.attempt for item in judged]),
         raw=None if best.is_assembled else best.response,
         provenance=_provenance(setup, provider, best.response, details),
-        cost_usd=None if price is None else _cost(price, provider, responses),
+        cost_usd=None if price is None else cost_of(price, provider, responses),
     )
 
 
@@ -128,7 +128,7 @@ def conclude_unasked(setup: Setup[T], provider: str) -> ExtractionResult[T]:
     )
 
 
-def _cost(price: Price, provider: str, responses: Sequence[ModelResponse]) -> Decimal | None:
+def cost_of(price: Price, provider: str, responses: Sequence[ModelResponse]) -> Decimal | None:
     """Return what all answers cost, each by itself; None where one has no known price."""
     costs = [priced(price, provider, response.model, response.usage) for response in responses]
     known = [cost for cost in costs if cost is not None]

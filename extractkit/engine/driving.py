@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Generic, TypeGuard, TypeVar
+from typing import Final, Generic, TypeGuard, TypeVar
 
 from extractkit.engine.limit import Limit
 from extractkit.engine.steps import Call, Changes, Hearer, Step, Tell, Together, Wait
@@ -23,7 +24,7 @@ from extractkit.errors import (
 )
 from extractkit.messages import ModelResponse, Provider, StreamingProvider
 
-__all__ = ["Ended", "adrive", "adrive_live", "drive", "drive_live"]
+__all__ = ["Ended", "adrive", "adrive_live", "drive", "drive_live", "unlimited"]
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -206,6 +207,7 @@ async def _heard(
 async def _within(timeout_s: float | None) -> AsyncGenerator[None, None]:
     """Within the block, what is awaited is cut off if its provider does not keep the time."""
     limit = asyncio.timeout(timeout_s)
+    before = _LIMIT.set(limit)
     try:
         async with limit:
             yield
@@ -213,6 +215,28 @@ async def _within(timeout_s: float | None) -> AsyncGenerator[None, None]:
         if not limit.expired():
             raise
         raise DeadlineExceededError("the provider did not answer in time") from error
+    finally:
+        _LIMIT.reset(before)
+
+
+_LIMIT: Final[ContextVar[asyncio.Timeout | None]] = ContextVar("limit", default=None)
+
+
+@contextmanager
+def unlimited() -> Generator[None]:
+    """Within the block, the time of the call that is being carried out stands still."""
+    limit = _LIMIT.get()
+    end = None if limit is None else limit.when()
+    if limit is None or end is None:
+        yield
+        return
+    now = asyncio.get_running_loop().time
+    left = end - now()
+    limit.reschedule(None)
+    try:
+        yield
+    finally:
+        limit.reschedule(now() + left)
 
 
 def _has(provider: Provider, method: str) -> TypeGuard[StreamingProvider]:

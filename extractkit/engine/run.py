@@ -75,7 +75,7 @@ class Run(Asking[T]):
             result = changed(result, timing=timing, retries=self._retries, failure=failure)
         except (ExtractkitError, GeneratorExit) as error:
             if isinstance(error, ExtractkitError):
-                error.retries = self._retries
+                self._account(error)
             self._watch.crashed(error)
             raise
         self._watch.finished(result)
@@ -97,9 +97,7 @@ class Run(Asking[T]):
                 request = self._next_request(self._judged[-1])
         except DeadlineExceededError as error:
             if not self._judged:
-                late = self._too_late("no answer", f": {error.message}")
-                late.usage = self._usage_so_far()
-                raise late from error
+                raise self._too_late("no answer", f": {error.message}") from error
             self._given_up(error)
             self._note("the time ended before another answer", "request_failed")
         except UsageError as error:
@@ -109,7 +107,6 @@ class Run(Asking[T]):
             self._note(f"another answer could not be asked for: {error.message}")
         except ProviderError as error:
             if not self._judged:
-                error.usage = self._usage_so_far()
                 raise
             self._given_up(error)
             told = f"another answer was asked for, and the request failed: {error.message}"

@@ -92,8 +92,8 @@ def test_a_run_that_is_stopped_ends_what_is_under_way_and_goes_on_later(tmp_path
     report = run_file(
         Word, source, out, model=provider, concurrency=2, is_stopped=lambda: bool(provider.requests)
     )
-    done = report.rows
-    assert 0 < done < 50 and report.left == 0 and not report.is_whole
+    done = report.rows - report.left
+    assert 0 < done < 20 and not report.is_whole and report.reason == "it was told to stop"
     assert len(rows_of(out)) == done == len(provider.requests)
     report = run_file(Word, source, out, model=provider)
     assert (report.known, report.rows, report.is_whole) == (done, 50, True)
@@ -121,8 +121,9 @@ def test_a_ceiling_of_cost_ends_the_run(tmp_path: Path) -> None:
         max_cost_usd=0.1,
         concurrency=1,
     )
-    assert Decimal("0.1") <= report.cost_usd <= Decimal("0.16")
-    assert not report.is_whole and report.left == 0
+    assert Decimal("0.1") <= report.cost_usd <= Decimal("0.12")
+    assert not report.is_whole and report.left < 4
+    assert "ceiling of 0.1 US dollars is reached" in report.reason
     with pytest.raises(UsageError, match="needs price"):
         run_file(Word, source, tmp_path / "o.jsonl", model=provider, max_cost_usd=1)
 
@@ -141,7 +142,7 @@ def test_a_ceiling_of_cost_is_no_ceiling_where_no_price_is_known(tmp_path: Path)
     )
     assert isinstance(report.error, UsageError)
     assert "is not known" in str(report.error) and provider.model in str(report.error)
-    assert not report.is_whole and report.left == 0
+    assert not report.is_whole and report.left < 4
     assert len(rows_of(out)) == len(provider.requests) < 10
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 
-import pytest
-
-from extractkit.batch._pace import Pace, Paced
+from extractkit.batch._pace import Pace, StandingClock
 from extractkit.errors import BadRequestError, DeadlineExceededError, RateLimitError
-from extractkit.messages import Message, ModelRequest
-from extractkit.testing import FakeProvider
+from extractkit.results import Retry
+from tests.batch.test_many import Slow, Word, of_async
 
 
 def test_each_refusal_takes_a_place_and_a_round_of_answers_adds_one() -> None:
@@ -58,13 +56,36 @@ def test_who_is_cancelled_while_waiting_takes_no_place() -> None:
     asyncio.run(run())
 
 
-def test_waiting_for_a_place_counts_as_time() -> None:
-    async def run() -> None:
-        pace = Pace(1)
-        paced = Paced(FakeProvider("x"), pace)
-        request = ModelRequest(messages=(Message(role="user", content="hello"),))
-        pace.failed(RateLimitError("slow down", retry_after_s=0.05))
-        with pytest.raises(DeadlineExceededError, match="had a place"):
-            await paced.acomplete(request, timeout_s=0.01)
+def test_waiting_for_a_place_takes_no_time_of_an_input() -> None:
+    provider = Slow(lambda text: 0.1)
+    items = of_async(
+        Word,
+        ["w-0"],
+        model=provider,
+        concurrency=1,
+        samples=8,
+        timeout_s=0.7,
+        retry=Retry(transport=0),
+    )
+    assert provider.most == 1
+    assert items[0].error is None and items[0].result.failure is None
+    assert len(items[0].result.attempts) == 8
 
-    asyncio.run(run())
+
+def test_a_request_that_has_its_place_has_its_time_alone() -> None:
+    items = of_async(
+        Word, ["w-0", "w-1"], model=Slow(lambda text: 60), concurrency=1, timeout_s=0.1
+    )
+    assert {type(item.error) for item in items} == {DeadlineExceededError}
+
+
+def test_a_clock_stands_still_while_anything_waits() -> None:
+    clock = StandingClock()
+    with clock.stopped():
+        began = clock()
+        with clock.stopped():
+            time.sleep(0.01)
+        time.sleep(0.01)
+        assert clock() == began
+    time.sleep(0.01)
+    assert began + 0.01 <= clock() <= time.monotonic() - 0.02

@@ -99,4 +99,5 @@ def test_an_output_that_cannot_be_written_is_told(
     monkeypatch.setattr("extractkit.batch._output._write_jsonl", full)
     ran = run("run", "shop.models:City", "in.jsonl", "-o", "out.jsonl")
     assert ran.code == 3
-    assert "No space left on device: the output was not written; the journal has all" in ran.err
+    assert "No space left on device: the output was not written" in ran.err
+    assert "the journal out.jsonl.journal has all that came, and the same call writes it" in ran.err
