@@ -145,7 +145,7 @@ class Ruler:
         if not self._is_judged(spot.field):
             return
         node = self._places.settled(spot.node, expected)
-        other = self._places.settled(spot.node, found)
+        other = self._places.settled(spot.other, found)
         states = state(expected, node), state(found, other)
         own = self._rules.get(spot.field)
         if states != ("value", "value"):
@@ -155,18 +155,20 @@ class Ruler:
         elif callable(own):
             yield self._leaf(spot, own, expected, found)
         elif is_object(expected) and is_object(found):
-            yield from self._objects(replace(spot, node=node), expected, found, lists)
+            yield from self._objects(spot.of(node, other), expected, found, lists)
         elif is_array(expected) and is_array(found):
-            yield from self._lists(replace(spot, node=node), expected, found, lists)
+            yield from self._lists(spot.of(node, other), expected, found, lists)
         else:
             self._alone(spot, expected, lists, is_label=True)
             self._alone(spot, found, lists, is_label=False)
-            yield self._leaf(spot, self._usual(spot.node, node, expected), expected, found)
+            yield self._leaf(spot, self._usual(spot, node, other), expected, found)
+            yield from self._unlike(spot, expected, found)
 
     def _alone(
         self, spot: Spot, value: JsonValue, lists: list[ListMatch], *, is_label: bool
     ) -> None:
         """Add the lists at and below a place that only one side has."""
+        spot = spot.alone(is_label=is_label)
         if not is_array(value) and not is_object(value):
             return
         if callable(self._rules.get(spot.field)) or not self._is_judged(spot.field):
@@ -185,7 +187,7 @@ class Ruler:
                 )
             )
         node = self._places.settled(spot.node, value)
-        for child, part in self._places.children(replace(spot, node=node), value):
+        for child, part in self._places.children(spot.of(node, node), value):
             if not child.is_left_out:
                 self._alone(child, part, lists, is_label=is_label)
 
@@ -229,14 +231,15 @@ class Ruler:
         null_at: Pointer | None = None,
     ) -> Iterator[Judged]:
         """Yield what only one of both holds, leaf by leaf."""
+        is_label = outcome == "missed"
+        spot = spot.alone(is_label=is_label)
         parts: list[tuple[Spot, JsonValue, State]]
         leaves: list[tuple[Spot, JsonValue, State]] = [
             (part, held, state(held, node))
             for part, held, node in self._places.leaves(spot, value)
-            if not part.is_left_out and self._is_judged(part.field)
+            if part.is_left_out == spot.is_left_out and self._is_judged(part.field)
         ]
         parts = [each for each in leaves if each[2] != "null"]
-        is_label = outcome == "missed"
         if callable(self._rules.get(spot.field)) or (not parts and self._is_told(spot.field)):
             parts = [(spot, value, "value")]
         elif not parts:  # the labels tell some fields of this object, and none holds anything
@@ -260,13 +263,49 @@ class Ruler:
         found: Mapping[str, JsonValue],
         lists: list[ListMatch],
     ) -> Iterator[Judged]:
-        names = {**expected, **found}
-        for name in [name for name in names if not self._places.drops(spot.node, name)]:
-            wanted = expected.get(name, self._places.default(spot.node, name))
-            given = found.get(name, self._places.default(spot.node, name))
-            yield from self._pair(self._places.of_key(spot, name), wanted, given, lists)
-        for place, both in self._places.left_out(spot, *names):
-            yield from self._pair(place, both, both, lists)
+        """Yield what two objects hold, each as its own type reads it."""
+        places = self._places
+        written = {**expected, **found}
+        is_right = True
+        for name in [*written, *places.left_out(spot, *written)]:
+            if places.drops(spot.node, name) and places.drops(spot.other, name):
+                continue
+            wanted = places.held(spot.node, expected, name)
+            given = places.held(spot.other, found, name)
+            owner = spot if wanted is not LEFT_OUT else spot.alone(is_label=False)
+            place = places.of_key(owner, name)
+            if name not in written:
+                place = replace(place, is_left_out=True)
+            for each in self._pair(place, wanted, given, lists):
+                is_right = is_right and each.is_right
+                yield each
+        is_other = places.is_typed and spot.node is not spot.other
+        if is_other and is_right and self._is_told(spot.field):
+            yield self._of_another_type(spot, expected, found)
+
+    def _of_another_type(self, spot: Spot, expected: JsonValue, found: JsonValue) -> Judged:
+        return Judged(
+            field=spot.field,
+            pointer=spot.pointer,
+            outcome="wrong",
+            why="the answer is of another alternative of the type, which holds the same",
+            expected=expected,
+            found=found,
+            found_at=None if spot.is_left_out else spot.found_at,
+            label="value",
+        )
+
+    def _unlike(self, spot: Spot, expected: JsonValue, found: JsonValue) -> Iterator[Judged]:
+        """Yield the parts of an object or list in whose place the other has another kind."""
+        sides: list[tuple[JsonValue, Outcome, str]] = [
+            (expected, "missed", f"{shown(expected)} expected, the answer is {shown(found)}"),
+            (found, "fabricated", f"the label is {shown(expected)}, the answer {shown(found)}"),
+        ]
+        for value, outcome, why in sides:
+            if is_object(value) or is_array(value):
+                for each in self._one_sided(spot, value, outcome, why):
+                    if each.pointer != spot.pointer:
+                        yield each
 
     def _lists(
         self,
@@ -330,14 +369,15 @@ class Ruler:
         pairs = by_key(*(tuple(map(json_key, side)) for side in (expected, found)))
         rows = _others(len(expected), [row for row, _ in pairs])
         columns = _others(len(found), [column for _, column in pairs])
-        is_tuple = isinstance(spot.node, ArrayNode) and bool(spot.node.prefix)
+        sides = (spot.node, spot.other)
+        is_tuple = any(isinstance(side, ArrayNode) and side.prefix for side in sides)
         left = {row: expected[row] for row in rows}, {column: found[column] for column in columns}
         if is_tuple or not self._is_feasible(spot, *left):
             shorter = min(len(expected), len(found))
             return [(at, at) for at in range(shorter)], "position"
 
         def alike(row: int, column: int) -> float:
-            place = of_place(spot, rows[row])
+            place = of_place(spot, rows[row], columns[column])
             return self._likeness(place, expected[rows[row]], found[columns[column]])
 
         best = assigned(len(rows), len(columns), alike)
@@ -348,9 +388,10 @@ class Ruler:
         """Whether all pairs can be looked at, and for each of them those of the lists within."""
         if math.prod(map(len, sides)) > MOST_PAIRS:
             return False
+        owners = spot.alone(is_label=True), spot.alone(is_label=False)
         weights = (
-            math.fsum(max(1.0, self._weight(of_place(spot, at), part)) for at, part in side.items())
-            for side in sides
+            math.fsum(max(1.0, self._weight(of_place(own, at), part)) for at, part in side.items())
+            for own, side in zip(owners, sides, strict=True)
         )
         return math.prod(weights) <= MOST_INNER
 
@@ -366,8 +407,9 @@ class Ruler:
         parts = list(value.values()) if is_object(value) else value if is_array(value) else []
         weights = [0.0] * len(parts)
         if any(is_object(part) or is_array(part) for part in parts):
-            whole = replace(spot, node=self._places.settled(spot.node, value))
-            weights = [self._weight(*child) for child in self._places.children(whole, value)]
+            node = self._places.settled(spot.node, value)
+            children = self._places.children(spot.of(node, node), value)
+            weights = [self._weight(*child) for child in children]
         has_key = isinstance(rule, Items) and rule.key is not None
         if is_array(value) and not has_key:
             return math.fsum(max(1.0, weight) for weight in weights)
@@ -392,17 +434,19 @@ class Ruler:
             label="value",
         )
 
-    def _usual(self, node: Node | None, settled: Node | None, expected: JsonValue) -> Comparator:
-        """Return the comparator of a type."""
-        if self._places.is_decimal(node):
-            return Number()
-        if isinstance(settled, ChoiceNode):
+    def _usual(self, spot: Spot, node: Node | None, other: Node | None) -> Comparator:
+        """Return the comparator of a type; of two types, one that takes neither for the other."""
+        types = ((spot.node, node), (spot.other, other))
+        if any(isinstance(settled, ChoiceNode) for _, settled in types):
             return Exact()
-        if isinstance(settled, StringNode) and settled.format in _FORMATS:
-            return Moment()
-        if isinstance(settled, NumberNode):
+        if all(self._is_number(*each) for each in types):
             return Number()
-        return Text() if isinstance(expected, str) else Exact()
+        if all(isinstance(each, StringNode) and each.format in _FORMATS for _, each in types):
+            return Moment()
+        return Text()
+
+    def _is_number(self, node: Node | None, settled: Node | None) -> bool:
+        return isinstance(settled, NumberNode) or self._places.is_decimal(node)
 
 
 _NAMES: Final = {"null": "null", "unknown": "UNKNOWN", "value": "a value"}

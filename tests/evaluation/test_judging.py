@@ -343,8 +343,11 @@ def test_what_only_one_of_both_has_is_told_at_its_leaves(
 
 def test_values_of_different_kinds_are_wrong_and_say_so() -> None:
     found = ruler(Any).compare({"a": [1], "b": {"c": 1}}, {"a": "x", "b": 1})
-    assert [each.outcome for each in found.places] == ["wrong", "wrong"]
+    assert outcomes(found) == {"/a": "wrong", "/a/0": "missed", "/b": "wrong", "/b/c": "missed"}
     assert 'an array expected ([1]), found "x"' in found.places[0].why
+    turned = ruler(Any).compare({"a": "x", "b": 1}, {"a": [1], "b": {"c": 1, "d": None}})
+    told = {"/a": "wrong", "/a/0": "fabricated", "/b": "wrong", "/b/c": "fabricated"}
+    assert outcomes(turned) == told
 
 
 def test_what_an_answer_holds_is_counted_by_field() -> None:

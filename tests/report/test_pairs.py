@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Literal
 
 import pytest
+from pydantic import BaseModel
 
 from extractkit import Decoding, Example
 from extractkit.errors import UsageError
@@ -65,6 +66,36 @@ def test_words_that_cannot_be_built_again_are_no_conversation() -> None:
     ):
         list(training_pairs(report, Invoice))
     assert len(list(training_pairs(report, Invoice, format="plain"))) == 1
+
+
+class Cash(BaseModel):
+    kind: Literal["cash"] = "cash"
+    amount: int
+
+
+class Card(BaseModel):
+    kind: Literal["card"] = "card"
+    amount: int
+    owner: str | None = None
+
+
+class Paid(BaseModel):
+    by: Cash | Card
+
+
+def test_an_answer_of_another_alternative_is_no_pair() -> None:
+    card = {"by": {"kind": "card", "amount": 5, "owner": "Al"}}
+    labels = [{"by": {"kind": "cash", "amount": 5}}, {"by": {**card["by"], "owner": None}}, card]
+    dataset = Dataset(
+        Case(id=str(at), text=f"answer: {json.dumps(card)}", label=label)
+        for at, label in enumerate(labels)
+    )
+    model = Configuration(name="a", options={"model": FakeProvider(echo)})
+    report = evaluate(Paid, dataset, configs=[model])
+    pairs = training_pairs(report, Paid, format="plain")
+    assert [each["id"] for each in pairs] == ["2"]
+    (first, *_) = report.measures("a")
+    assert first.fields["/by/owner"] == {"fabricated": 1}
 
 
 def test_unknown_choices_are_refused() -> None:
