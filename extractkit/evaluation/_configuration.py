@@ -8,8 +8,9 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from extractkit.api import Extractor, facts_of
 from extractkit.errors import UsageError
@@ -20,6 +21,8 @@ from extractkit.paths import JsonObject
 from extractkit.providers import shared
 
 __all__ = ["Configuration", "Way", "key_of"]
+
+_ANY_TEXT: Final = "a text"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +38,8 @@ class Configuration:
         stream: Read answers as they come, which tells the time to their first token.
 
     Raises:
-        UsageError: If the name is no text, `samples` is below 1, or an option is no mapping.
+        UsageError: If the name is no text, `samples` is below 1, `options` is no mapping, or
+            `stream` is neither True nor False.
     """
 
     name: str
@@ -51,6 +55,9 @@ class Configuration:
         options: Any = self.options
         if not isinstance(options, Mapping):
             raise UsageError(f"Configuration(options={options!r:.60}): expected a mapping")
+        stream: Any = self.stream
+        if not isinstance(stream, bool):
+            raise UsageError(f"Configuration(stream={stream!r:.60}): expected True or False")
 
 
 class Way:
@@ -75,6 +82,24 @@ class Way:
     def extractor(self, id: str, sample: int) -> Extractor[Any]:
         """Return what asks for one of the answers to an input."""
         return self._made(_seed_of(self._seed(), id, sample))
+
+    def rehearse(self) -> None:
+        """Put the question, without sending it.
+
+        Raises:
+            UsageError: If it cannot be asked in this way, whatever the text.
+        """
+        extractor = self._made(None, observers=())  # there is nothing for them to see
+        try:
+            if self.configuration.stream:
+                extractor.stream(_ANY_TEXT)
+            with closing(extractor.flow(_ANY_TEXT)) as flow:
+                next(flow, None)
+        except UsageError as error:
+            raise UsageError(
+                f"the configuration {self.configuration.name!r} cannot be asked: {error.message}",
+                pointer=error.pointer,
+            ) from error
 
     def facts(self) -> JsonObject:
         """Return what is told of it beside its answers, as plain JSON.
@@ -101,8 +126,8 @@ class Way:
             return None
         return sampling.seed or 0
 
-    def _made(self, seed: int | None) -> Extractor[Any]:
-        options = dict(self._options)
+    def _made(self, seed: int | None, **changes: Any) -> Extractor[Any]:
+        options = {**self._options, **changes}
         if seed is not None:
             options["sampling"] = dataclasses.replace(options["sampling"], seed=seed)
         try:

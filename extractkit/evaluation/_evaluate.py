@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
 from threading import Lock
@@ -27,12 +27,20 @@ from extractkit.errors import (
 from extractkit.evaluation._cases import UNLABELLED, Case
 from extractkit.evaluation._configuration import Configuration, Way, key_of
 from extractkit.evaluation._dataset import Dataset
+from extractkit.evaluation._given import (
+    require_configurations,
+    require_dataset,
+    require_journal,
+    require_mapping,
+    require_progress,
+)
 from extractkit.evaluation._judging import Rule, Ruler
 from extractkit.evaluation._measures import measured
 from extractkit.evaluation._observation import Observation
 from extractkit.evaluation._report import Answered, EvaluationReport
 from extractkit.journal import Journal, Key
 from extractkit.messages import require_number
+from extractkit.paths import JsonObject
 from extractkit.results import ExtractionResult
 from extractkit.schema import compile_schema
 
@@ -91,12 +99,13 @@ def evaluate(
 ) -> EvaluationReport:
     """Return what each configuration makes of each input, beside the labels.
 
-    Labels are checked before anything is asked, and the first question of each configuration is
-    asked before all others: one that cannot work ends the run there. So does an error that each
-    input would give again, such as a key that is not accepted. Any other input about which the
-    model could not be asked counts as one without an answer; with a journal, the next run asks
+    Labels, and what each configuration would ask, are checked before anything is asked, and the
+    first question of each configuration is asked before all others: one that cannot work ends the
+    run there. So does an error that each input would give again, such as a key that is not
+    accepted. Any other input about which the model could not be asked, or not to the end (see
+    `ExtractionResult.failure`), counts as one without an answer; with a journal, the next run asks
     about it again, and about nothing else that is known. The rules and labels may have changed in
-    between: they are no part of what is kept.
+    between: they are no part of what is kept. Whatever ends a run, what had come is in the journal.
 
     Args:
         target: What is extracted, as of Extractor.
@@ -110,7 +119,7 @@ def evaluate(
     Raises:
         UsageError: If an argument cannot be used, a label does not fit, a rule names no place, the
             journal is being written by another process or is none, two configurations are one to
-            it, the first question of a configuration cannot be asked as written, or a rule raises.
+            it, a configuration cannot be asked as written, or a rule raises.
         MissingDependencyError: If a package that this needs is not installed.
         ProviderError: If a key is not accepted, may not do this, or there is no such model.
         OSError: If the journal cannot be written.
@@ -126,38 +135,25 @@ def evaluate(
         >>> [answered.measures.exact for answered in report.answers["scripted"]]
         [True, False]
     """
-    given: Any = dataset
-    if not isinstance(given, Dataset):
-        raise UsageError(f"found {given!r:.60} for data; expected a Dataset (Dataset.of(rows))")
+    configs = require_configurations(configs)
+    require_dataset(dataset)
+    require_mapping("rules", rules)
+    require_progress(progress)
+    require_number("evaluate", "concurrency", concurrency, low=1, whole=True)
+    if journal is not None:
+        require_journal(journal)
     compiled = compile_schema(target, "json-schema")
     ruler = Ruler(compiled, rules, dataset.fields)
     cases = dataset.checked(compiled)
     if rules:
         _require_rules(ruler, cases)
-    require_number("evaluate", "concurrency", concurrency, low=1, whole=True)
-    _require_names(configs)
     with ExitStack() as opened:
         kept = None if journal is None else opened.enter_context(Journal(journal))
         ways = [Way(target, configuration) for configuration in configs]
         for way in ways:
             opened.callback(way.close)
         facts = {way.configuration.name: way.facts() for way in ways}
-        tasks = [
-            _Task(
-                way=way,
-                case=case,
-                sample=sample,
-                key=key_of(
-                    case,
-                    sample,
-                    target=compiled.fingerprint,
-                    facts=facts[way.configuration.name],
-                ),
-            )
-            for way in ways
-            for case in cases
-            for sample in range(way.configuration.samples)
-        ]
+        tasks = _tasks(ways, cases, facts, compiled.fingerprint)
         if kept is not None:
             _require_apart(tasks)
         answers: dict[str, list[Answered]] = {config.name: [] for config in configs}
@@ -183,15 +179,21 @@ def _require_rules(ruler: Ruler, cases: Dataset) -> None:
             raise UsageError(f"the label of {case.id!r}: {error}", pointer=error.pointer) from error
 
 
-def _require_names(configs: Sequence[Configuration]) -> None:
-    names: list[str] = []
-    for config in configs:
-        given: Any = config
-        if not isinstance(given, Configuration):
-            raise UsageError(f"configs holds {given!r:.60}; expected Configuration objects")
-        names.append(config.name)
-    if not names or len(set(names)) < len(names):
-        raise UsageError(f"configs are named {names}; expected at least one, each name once")
+def _tasks(
+    ways: Sequence[Way], cases: Dataset, facts: Mapping[str, JsonObject], target: str
+) -> list[_Task]:
+    """Return all answers that are wanted, in the order of a report."""
+    return [
+        _Task(
+            way=way,
+            case=case,
+            sample=sample,
+            key=key_of(case, sample, target=target, facts=facts[way.configuration.name]),
+        )
+        for way in ways
+        for case in cases
+        for sample in range(way.configuration.samples)
+    ]
 
 
 def _require_apart(tasks: Sequence[_Task]) -> None:
@@ -239,8 +241,9 @@ class _Run:
     def all(self, concurrency: int) -> list[Answered]:
         """Return what came of each task, in their order.
 
-        Answers are judged as they come. Where one cannot be, or asking on is in vain, nothing more
-        is asked, and what is under way is waited for and kept before the error is raised.
+        Answers are judged as they come. Where one cannot be, asking on is in vain, or anything
+        else goes wrong, nothing more is asked, and what is under way is waited for and kept before
+        the error is raised.
         """
         found: dict[int, Answered] = {}
         wanted: list[int] = []
@@ -251,17 +254,17 @@ class _Run:
             else:
                 found[place] = self._judged(task, known)
                 self._tell(task, known, is_new=False)
+        for way in dict.fromkeys(self._tasks[place].way for place in wanted):
+            way.rehearse()
         left = self._until_failure(self._probing(wanted))
-        asked = map(self._answer, left) if concurrency == 1 else self._together(left, concurrency)
-        for place, observation in asked:
-            task = self._tasks[place]
-            if self._journal is not None:
-                self._journal.append(task.key, observation.plain())
-            try:
-                found[place] = self._judged(task, observation)
-            except UsageError as error:
-                self._failure = self._failure or error
-            self._tell(task, observation, is_new=True)
+        with closing(self._asked_about(left, concurrency)) as asked:
+            for place, observation in asked:
+                task = self._tasks[place]
+                try:
+                    found[place] = self._judged(task, observation)
+                except UsageError as error:
+                    self._failure = self._failure or error
+                self._tell(task, observation, is_new=True)
         if self._failure is not None:
             raise self._failure
         return [found[place] for place in range(len(self._tasks))]
@@ -293,27 +296,30 @@ class _Run:
         observation = Observation.from_plain(self._journal.read(task.key))
         return None if observation.status == "error" else observation
 
-    def _together(
+    def _asked_about(
         self, waiting: Iterator[int], concurrency: int
-    ) -> Iterator[tuple[int, Observation]]:
-        """Yield what comes, in the order in which it comes; never more under way than allowed."""
+    ) -> Generator[tuple[int, Observation], None, None]:
+        """Yield what comes, in the order in which it comes; never more under way than allowed.
+
+        However this ends, what is under way is waited for.
+        """
+        if concurrency == 1:
+            yield from map(self._answer, waiting)
+            return
         with ThreadPoolExecutor(concurrency) as pool:
             under_way: set[Future[tuple[int, Observation]]] = set()
-            try:
-                for place in waiting:
-                    under_way.add(pool.submit(self._answer, place))
-                    if len(under_way) < concurrency:
-                        continue
-                    done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
-                    yield from (each.result() for each in done)
-                while under_way:
-                    done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
-                    yield from (each.result() for each in done)
-            finally:
-                for each in under_way:
-                    each.cancel()
+            for place in waiting:
+                under_way.add(pool.submit(self._answer, place))
+                if len(under_way) < concurrency:
+                    continue
+                done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+                yield from (each.result() for each in done)
+            while under_way:
+                done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+                yield from (each.result() for each in done)
 
     def _answer(self, place: int) -> tuple[int, Observation]:
+        """Return what came of a task; it is in the journal by then, whoever waits for it."""
         task = self._tasks[place]
         name = task.way.configuration.name
         with self._lock:
@@ -324,13 +330,19 @@ class _Run:
             extractor = task.way.extractor(task.case.id, task.sample)
         began = time.perf_counter()
         try:
-            made = partial(Observation.of, _result(task, extractor))
+            result = _result(task, extractor)
+            made = partial(Observation.of, result)
+            failed = None if result.failure is None else result.failure.error()
         except ExtractkitError as error:
-            if isinstance(error, _VAIN) or (is_probe and isinstance(error, UsageError)):
-                self._failure = self._failure or error
             made = partial(Observation.of_error, error)
+            failed = error
+        if isinstance(failed, _VAIN) or (is_probe and isinstance(failed, UsageError)):
+            self._failure = self._failure or failed
         self._answered.add(name)
-        return place, made(seconds=time.perf_counter() - began, is_first=is_first)
+        observation = made(seconds=time.perf_counter() - began, is_first=is_first)
+        if self._journal is not None:
+            self._journal.append(task.key, observation.plain())
+        return place, observation
 
     def _tell(self, task: _Task, observation: Observation, *, is_new: bool) -> None:
         self._done += 1

@@ -47,7 +47,7 @@ class Measures:
         is_first: It pays for compilation and loading.
         input_tokens: Of all attempts.
         output_tokens: Of all attempts.
-        retries: Requests and answers beyond the first.
+        retries: Requests sent again, because one failed or its answer would not do.
         cost_usd: In US dollars, or None.
         least_confidence: Of the leaves that decide, or None.
     """
@@ -145,7 +145,7 @@ def measured(
         is_first=observation.is_first,
         input_tokens=observation.input_tokens,
         output_tokens=observation.output_tokens,
-        retries=max(0, observation.attempts - 1) + observation.failures,
+        retries=observation.retries,
         cost_usd=observation.cost_usd,
         least_confidence=observation.least_confidence,
     )

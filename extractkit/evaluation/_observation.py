@@ -7,7 +7,7 @@ label that is corrected costs no new answer.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, TypeAlias
 
 from pydantic_core import to_jsonable_python
@@ -15,7 +15,7 @@ from pydantic_core import to_jsonable_python
 from extractkit.calibration import least_confidence
 from extractkit.errors import ExtractkitError
 from extractkit.paths import JsonObject, JsonValue, Pointer
-from extractkit.results import ExtractionResult, Validity
+from extractkit.results import ExtractionResult, RequestFailure, Validity
 
 __all__ = ["Ending", "Observation"]
 
@@ -27,7 +27,8 @@ class Observation:
     """One answer, or what came in its place.
 
     Attributes:
-        status: How it ended; "error" where the model could not be asked.
+        status: How it ended; "error" where the model could not be asked, or not to the end: a
+            request for another answer failed for good. Nothing of it then counts as the model's.
         validity: The level that was reached, from 0 to 4.
         document: The answer in the user's form; None where there is none.
         levels: Level -> how much was checked, exempt and failed.
@@ -43,14 +44,15 @@ class Observation:
         first_token_s: Until the first text came; None where it was not read as it came.
         is_first: It was the first question of its configuration in a process: it pays for the
             compilation of the schema and the loading of a model.
-        attempts: How many answers were asked for.
+        attempts: How many answers came.
         failures: How many requests failed on the way.
+        retries: How often a request was sent again, because one failed or its answer would not do.
         input_tokens: Of all attempts.
         output_tokens: Of all attempts.
         reasoning_tokens: The part of `output_tokens` that is reasoning.
         cost_usd: In US dollars; None where it is not known.
         provenance: Provider, model, dialect, fingerprint, prompt, parameters, versions.
-        error: What kept the model from being asked.
+        error: What kept the model from being asked, or from being asked to the end.
     """
 
     status: Ending
@@ -70,6 +72,7 @@ class Observation:
     is_first: bool = False
     attempts: int = 0
     failures: int = 0
+    retries: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     reasoning_tokens: int = 0
@@ -88,7 +91,7 @@ class Observation:
             seconds: Wall time; None takes `result.timing`.
             is_first: See the attribute.
         """
-        return cls(
+        told = cls(
             status=result.status.value,
             validity=int(result.validity),
             document=result.document,
@@ -131,12 +134,14 @@ class Observation:
             is_first=is_first,
             attempts=len(result.attempts),
             failures=sum(len(attempt.failures) for attempt in result.attempts),
+            retries=result.retries,
             input_tokens=result.usage.input_tokens,
             output_tokens=result.usage.output_tokens,
             reasoning_tokens=result.usage.reasoning_tokens,
             cost_usd=None if result.cost_usd is None else float(result.cost_usd),
             provenance=_provenance(result),
         )
+        return told if result.failure is None else told._cut_short_by(result.failure)
 
     @classmethod
     def of_error(
@@ -155,9 +160,28 @@ class Observation:
             seconds=seconds,
             is_first=is_first,
             failures=int(getattr(error, "attempts", 1)),
+            retries=error.retries,
             input_tokens=0 if usage is None else usage.input_tokens,
             output_tokens=0 if usage is None else usage.output_tokens,
             error=f"{type(error).__name__}: {error.message}",
+        )
+
+    def _cut_short_by(self, failure: RequestFailure) -> Observation:
+        """Return it as one about which the model could not be asked to the end.
+
+        What it cost counts, and what came can be read; no level, value or confidence is left.
+        """
+        return replace(
+            self,
+            status="error",
+            validity=0,
+            document=None,
+            levels={},
+            evidence={},
+            confidence={},
+            least_confidence=None,
+            failures=self.failures + failure.attempts,
+            error=f"{failure.kind}: {failure.message}",
         )
 
     def plain(self) -> JsonObject:
@@ -170,6 +194,8 @@ class Observation:
         known = {item.name for item in fields(cls)}
         given = {name: value for name, value in record.items() if name in known}
         given["findings"] = tuple(given.get("findings", ()))
+        if "retries" not in given:  # as a version before wrote it: what could be told without them
+            given["retries"] = max(0, given.get("attempts", 0) - 1) + given.get("failures", 0)
         return cls(**given)
 
 

@@ -15,6 +15,12 @@ from extractkit.errors import UsageError
 from extractkit.evaluation._cases import Case
 from extractkit.evaluation._configuration import Configuration, Way, key_of
 from extractkit.evaluation._dataset import Dataset
+from extractkit.evaluation._given import (
+    require_configurations,
+    require_dataset,
+    require_journal,
+    require_mapping,
+)
 from extractkit.evaluation._judging import Rule, Ruler
 from extractkit.evaluation._measures import measured
 from extractkit.evaluation._observation import Observation
@@ -73,11 +79,13 @@ def write_run(
         details: What else is to be kept, as plain JSON, such as where the data are.
 
     Raises:
-        UsageError: If a configuration cannot be used, or the journal cannot be written.
+        UsageError: If a configuration cannot be used, two have one name, or the journal cannot be
+            written.
         OSError: If the disk does not take it.
     """
+    require_journal(journal)
     facts: dict[str, JsonObject] = {}
-    for config in configs:
+    for config in require_configurations(configs):
         way = Way(target, config)
         try:
             facts[config.name] = way.facts()
@@ -93,6 +101,7 @@ def read_run(journal: str | os.PathLike[str]) -> Run:
     Raises:
         UsageError: If there is no such file, it is no journal, or no run is described in it.
     """
+    require_journal(journal)
     with JournalReader(journal) as opened:
         return _described(opened)
 
@@ -133,6 +142,9 @@ def recall(
         UsageError: If the journal cannot be read or describes no run, a label does not fit, or a
             rule names no place.
     """
+    require_journal(journal)
+    require_dataset(dataset)
+    require_mapping("rules", rules)
     with JournalReader(journal) as opened:
         run = _described(opened)
         compiled = compile_schema(target, "json-schema")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from pydantic_core import to_jsonable_python
 
@@ -66,9 +66,10 @@ class EvaluationReport:
         Raises:
             UsageError: If there is no such configuration.
         """
-        if configuration not in self.answers:
+        given: Any = configuration
+        if not isinstance(given, str) or given not in self.answers:
             known = ", ".join(map(repr, self.answers))
-            raise UsageError(f"no configuration {configuration!r}; found {known}")
+            raise UsageError(f"no configuration {given!r:.60}; found {known}")
         return tuple(each.measures for each in self.answers[configuration])
 
     def summary(self, configuration: str, *, level: float = 0.95, seed: int = 0) -> Summary:
@@ -119,6 +120,13 @@ def compare(
         seed: Of the intervals that are drawn.
 
     Raises:
-        UsageError: If there is no such configuration, or they have no input in common.
+        UsageError: If it is no report, there is no such configuration, or they have no input in
+            common.
     """
+    given: Any = report
+    if not isinstance(given, EvaluationReport):
+        raise UsageError(
+            f"found {given!r:.60} for a report; expected what evaluate() returns, and after it the "
+            "names of two configurations: compare(report, first, second)"
+        )
     return differences(report.measures(first), report.measures(second), level=level, seed=seed)

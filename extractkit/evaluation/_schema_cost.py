@@ -10,6 +10,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from statistics import fmean
@@ -20,9 +21,10 @@ from pydantic_core import to_jsonable_python
 
 from extractkit.errors import UsageError
 from extractkit.evaluation._cases import UNLABELLED
-from extractkit.evaluation._configuration import Configuration
+from extractkit.evaluation._configuration import Configuration, Way
 from extractkit.evaluation._dataset import Dataset
 from extractkit.evaluation._evaluate import Told, evaluate
+from extractkit.evaluation._given import require_dataset, require_mapping
 from extractkit.evaluation._interval import Interval
 from extractkit.evaluation._intervals import difference_interval, rate_interval
 from extractkit.evaluation._judging import Rule, Ruler
@@ -106,7 +108,8 @@ def schema_cost(
 
     Every input is asked about once with the whole schema and once for each field and way to
     remove it. Answers are judged by the whole target: an answer that a removed constraint lets
-    through is right only if the label says the same.
+    through is right only if the label says the same. What cannot be asked is told before anything
+    is asked.
 
     Args:
         target: A class of BaseModel, or a JSON Schema of an object. Validators of the class are
@@ -123,18 +126,25 @@ def schema_cost(
         concurrency: How many questions are under way at once.
 
     Raises:
-        UsageError: If an argument cannot be used, or a label does not fit.
+        UsageError: If an argument cannot be used, a label does not fit, or a variant cannot be
+            asked as written.
         SchemaError: If the target cannot be expressed.
         MissingDependencyError: If a package that this needs is not installed.
         OSError: If the journal cannot be written.
     """
-    if not remove or not set(remove) <= set(_BOTH):
-        raise UsageError(f"remove={remove!r:.60}: expected some of {', '.join(map(repr, _BOTH))}")
+    given: Any = remove
+    if not isinstance(given, Sequence) or not given or any(each not in _BOTH for each in remove):
+        raise UsageError(f"remove={given!r:.60}: expected some of {', '.join(map(repr, _BOTH))}")
+    require_dataset(dataset)
+    require_mapping("options", options)
     how = partial(
         evaluate, rules=rules, journal=journal, progress=progress, concurrency=concurrency
     )
     asked = {**(options or {}), "model": model}
     asking = _Asking(target, dataset, Configuration(name="whole", samples=samples, options=asked))
+    for name in asking.variants.names:
+        for way in remove:
+            asking.rehearse(name, way)
     whole = asking.whole(how)
     bare = partial(how, rules=None)
     return SchemaCost(
@@ -158,6 +168,7 @@ class _Asking:
 
     def __init__(self, target: Any, dataset: Dataset, configuration: Configuration) -> None:
         self.variants = Variants.of(target)
+        _rehearse(self.variants.whole, configuration)
         plain = compile_schema(target, "json-schema").document
         self._compiled = compile_schema(self.variants.whole, "json-schema")
         self._cases = Dataset(
@@ -182,12 +193,17 @@ class _Asking:
 
     def without(self, name: str, way: Removed, how: _How) -> Sequence[Answered]:
         """Return the answers to a variant; its labels are looked at later."""
-        what = f"{join('', name)}, no {way}"
-        is_field = way == "field"
-        part = self.variants.without(name) if is_field else self.variants.loose(name)
+        part, configuration = self._variant(name, way)
         inputs = Dataset(replace(case, label=UNLABELLED) for case in self._cases)
-        configuration = self._configured(what, left_out=name if is_field else None)
-        return how(part, inputs, configs=[configuration]).answers[what]
+        return how(part, inputs, configs=[configuration]).answers[configuration.name]
+
+    def rehearse(self, name: str, way: Removed) -> None:
+        """Put the question of a variant, without sending it.
+
+        Raises:
+            UsageError: If it cannot be asked.
+        """
+        _rehearse(*self._variant(name, way))
 
     def judges(self, name: str, rules: Mapping[str, Rule] | None) -> tuple[_Judge, _Judge]:
         """Return what puts answers beside the labels of the other fields, and of this one.
@@ -216,6 +232,12 @@ class _Asking:
 
         return partial(judge, of=others), partial(judge, of=mine)
 
+    def _variant(self, name: str, way: Removed) -> tuple[Any, Configuration]:
+        what = f"{join('', name)}, no {way}"
+        if way == "field":
+            return self.variants.without(name), self._configured(what, left_out=name)
+        return self.variants.loose(name), self._configured(what)
+
     def _configured(self, name: str, *, left_out: str | None = None) -> Configuration:
         examples = [
             Example(text=text, value={key: told[key] for key in told if key != left_out})
@@ -223,6 +245,11 @@ class _Asking:
         ]
         options = {**self._configuration.options, "examples": examples}
         return replace(self._configuration, name=name, options=options)
+
+
+def _rehearse(target: Any, configuration: Configuration) -> None:
+    with closing(Way(target, configuration)) as way:
+        way.rehearse()
 
 
 class _Pair:

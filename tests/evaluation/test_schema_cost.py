@@ -13,6 +13,7 @@ import pytest
 from pydantic import BaseModel, Field, model_validator
 
 from extractkit import Example, Sampling
+from extractkit.checks import in_range
 from extractkit.errors import UsageError
 from extractkit.evaluation import Dataset, FieldCost, SchemaCost, Text, schema_cost
 from extractkit.messages import (
@@ -223,6 +224,14 @@ def test_what_has_no_price_is_refused(target: Any, options: dict[str, Any], said
     model = FakeProvider(())
     with pytest.raises(UsageError, match=said):
         schema_cost(target, data(labels=False), model=model, **options)
+
+
+def test_what_cannot_be_asked_without_a_field_is_told_before_anything_is_asked() -> None:
+    model = FakeProvider(())
+    options = {"checks": [in_range("/days", low=0)]}
+    with pytest.raises(UsageError, match=r"'/days, no field' cannot be asked: .*days"):
+        schema_cost(Ticket, data(), model=model, options=options)
+    assert not model.requests
 
 
 def test_the_mask_takes_most_where_the_schema_forbids_what_the_model_would_say(
