@@ -8,10 +8,12 @@ its line.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, overload
 
+from extractkit.engine.question import require_text
 from extractkit.errors import UsageError
 from extractkit.evaluation._cases import BadRow, Case, Columns, Mapped
 from extractkit.evaluation._labels import Labels
@@ -22,10 +24,14 @@ from extractkit.tables import Table, read_csv, read_jsonl, read_parquet
 __all__ = ["Dataset"]
 
 _SHOWN: Final = 10
+_REASONS: Final = 3
 
 
 class Dataset(Sequence[Case]):
     """Cases in order, each with an id of its own; held in memory.
+
+    A text that is empty, or nothing but white space, is never asked about, so that it is no case:
+    whether a model abstains is seen on texts that do not say what is asked for.
 
     Args:
         cases: The cases.
@@ -36,7 +42,8 @@ class Dataset(Sequence[Case]):
             labels do not fit the target.
 
     Raises:
-        UsageError: If there is none, two have one id, or an id or text is no text.
+        UsageError: If there is none that can be used, two have one id, an id is no text, or a text
+            cannot be asked about.
     """
 
     def __init__(
@@ -51,11 +58,11 @@ class Dataset(Sequence[Case]):
         kept, wrong = _sorted(cases)
         if not skip_bad:
             _refuse(wrong, len(kept) + len(wrong), "cases")
+        self.bad = (*bad, *wrong)
         if not kept:
-            raise UsageError("a data set without a case; expected at least one")
+            raise UsageError(f"a data set without a case{_told(self.bad)}; expected at least one")
         self._cases = tuple(kept)
         self.fields = None if fields is None else tuple(fields)
-        self.bad = (*bad, *wrong)
 
     @classmethod
     def of(
@@ -215,10 +222,35 @@ def _sorted(given: Iterable[Case | BadRow]) -> tuple[list[Case], list[BadRow]]:
         elif case.id in taken:
             reason = f"the id {case.id!r} is that of {taken[case.id]}"
             bad.append(BadRow(place=place, reason=reason))
+        elif reason := _unfit(case.text):
+            bad.append(BadRow(place=place, reason=reason))
         else:
             taken[case.id] = place
             cases.append(case)
     return cases, bad
+
+
+def _unfit(text: str) -> str:
+    """Return why nothing can be asked about a text; "" where it can."""
+    try:
+        require_text(text)
+    except UsageError as error:
+        return error.message
+    return ""
+
+
+def _told(bad: Sequence[BadRow]) -> str:
+    """Return why no row could be used, each reason once with the first place that has it."""
+    if not bad:
+        return ""
+    counts = Counter(row.reason for row in bad)
+    first = {row.reason: row.place for row in reversed(bad)}
+    reasons = [
+        f"{first[reason]}{f' and {count - 1} more' if count > 1 else ''}: {reason}"
+        for reason, count in counts.most_common(_REASONS)
+    ]
+    more = f"; and {len(counts) - _REASONS} more reasons" if len(counts) > _REASONS else ""
+    return f": none of {len(bad)} rows can be used: {'; '.join(reasons)}{more}"
 
 
 def _refuse(bad: Sequence[BadRow], count: int, what: str) -> None:

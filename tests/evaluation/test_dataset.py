@@ -111,6 +111,48 @@ def test_every_bad_line_is_told_with_its_number(tmp_path: Path) -> None:
     assert [row.place for row in dataset.bad] == [f"line {number}" for number in range(2, 13)]
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("", "empty"), (" \t\n", "empty"), ("\u00a0\u2003", "empty"), ("a\ud800", "surrogate")],
+)
+def test_a_text_that_cannot_be_asked_about_is_no_case(text: str, said: str) -> None:
+    """A wrong text is told with its row before anything is asked, and not by the model's turn."""
+    with pytest.raises(UsageError, match=f"1 of 2 cases cannot be used: case 2: .*{said}"):
+        Dataset([Case(id="a", text="x"), Case(id="b", text=text)])
+    rows = [{"id": "a", "text": "x"}, {"id": "b", "text": text, "label": None}]
+    with pytest.raises(UsageError, match=f"1 of 2 .* cannot be used: row 2: .*{said}"):
+        Dataset.of(rows)
+    kept = Dataset.of(rows, skip_bad=True)
+    assert [case.id for case in kept] == ["a"]
+    assert [row.place for row in kept.bad] == ["row 2"]
+
+
+def test_a_text_that_says_nothing_of_what_is_asked_for_is_a_case() -> None:
+    rows = [{"id": "a", "text": "(no text)", "label": None}]
+    assert len(Dataset.of(rows).checked(Invoice | None)) == 1
+
+
+def test_where_no_row_can_be_used_it_is_said_why_even_if_bad_ones_are_skipped(
+    tmp_path: Path,
+) -> None:
+    path = jsonl(
+        tmp_path / "d.jsonl", *({"id": f"{k}", "body": "x"} for k in range(20)), "{broken", "[1]"
+    )
+    with pytest.raises(UsageError, match="without a case: none of 22 rows") as caught:
+        Dataset.from_jsonl(path, skip_bad=True)
+    assert "line 1 and 19 more: no column 'text'; found 'id', 'body'; line 21: " in str(
+        caught.value
+    )
+    with pytest.raises(UsageError, match="none of 20 rows can be used: line 1 and 19 more: no col"):
+        kept = jsonl(tmp_path / "e.jsonl", *({"id": f"{k}", "text": "x"} for k in range(20)))
+        Dataset.from_jsonl(kept, label="gold", skip_bad=True)
+    others = [{"id": "a", "text": "x", "label": {"name": 1}}, {"id": "b", "text": "y", "label": 2}]
+    with pytest.raises(UsageError, match="none of 2 rows can be used: row 1: the label does not"):
+        Dataset.of(others, skip_bad=True).checked(Invoice)
+    with pytest.raises(UsageError, match="a data set without a case; expected at least one"):
+        Dataset.of([], skip_bad=True)
+
+
 def test_csv_reads_quoted_cells_and_empty_ones_as_null(tmp_path: Path) -> None:
     path = tmp_path / "d.csv"
     with path.open("w", encoding="utf-8-sig", newline="") as file:
