@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
@@ -196,6 +196,7 @@ def test_a_class_of_the_users_counts_as_the_one_of_ours_above_it() -> None:
 _OUTCOME = st.sampled_from(["down", "wrong", "other", "good", "denied"])
 
 
+@settings(deadline=None)
 @given(
     outcomes=st.lists(_OUTCOME, min_size=12, max_size=12),
     transport=st.integers(0, 3),

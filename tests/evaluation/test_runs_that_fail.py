@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractkit.errors import (
@@ -225,6 +225,7 @@ def test_answers_that_are_drawn_are_no_retries() -> None:
 _STEP = st.sampled_from(["down", "wrong", "good"])
 
 
+@settings(deadline=None, max_examples=30)
 @given(steps=st.lists(_STEP, min_size=60, max_size=60), drawn=st.integers(1, 3))
 def test_retries_are_the_requests_beyond_those_that_each_input_needs(
     steps: list[str], drawn: int
