@@ -66,13 +66,13 @@ class SharedJournal(Journal):
             KeyError: If it is in no file of the folder.
             UsageError: If its line is not what it was when it was found, or the journal is closed.
         """
-        found: list[JsonValue] = []
-        if super().__contains__(key):
-            found.append(super().read(key))
-        found.extend(other.read(key) for other in self._others.values() if key in other)
+        found = [super().read(key)] if super().__contains__(key) else []
+        if not any(map(_is_result, found)):
+            self._look()
+            found += [other.read(key) for other in self._others.values() if key in other]
         if not found:
             raise KeyError(key)
-        return next((each for each in found if is_object(each) and "result" in each), found[0])
+        return next(filter(_is_result, found), found[0])
 
     def close(self) -> None:
         """Let the files go; closing twice is fine.
@@ -99,6 +99,10 @@ class SharedJournal(Journal):
                 reader = _reader(self._folder / name)
                 if reader is not None:  # another thread may be going through the old ones
                     self._others = {**self._others, name: reader}
+
+
+def _is_result(record: JsonValue) -> bool:
+    return is_object(record) and "result" in record
 
 
 def _reader(path: Path) -> JournalReader | None:
