@@ -10,9 +10,9 @@ EVALUATION_STYLE: Final = """
 .evaluation { display: block; }
 .evaluation > section { margin: 0 0 2.5rem; }
 .evaluation h2 { font-size: 1.2rem; }
-h3 { font-size: 1rem; margin: 1rem 0 .4rem; overflow-wrap: anywhere; }
+h3 { font-size: 1rem; margin: 1rem 0 .4rem; }
 h4 { font-size: .9rem; margin: 1rem 0 .3rem; }
-p { margin: 0 0 .75rem; max-width: 60rem; overflow-wrap: anywhere; }
+p { margin: 0 0 .75rem; max-width: 60rem; }
 p.soft { font-size: .875rem; }
 .note { border-left: 3px solid var(--fair); padding-left: .6rem; font-size: .875rem; }
 .table { overflow-x: auto; }
@@ -20,6 +20,7 @@ table { border-collapse: collapse; font-size: .8125rem; font-variant-numeric: ta
 th, td { text-align: left; vertical-align: top; padding: .3rem .9rem .3rem 0; }
 th { font-weight: 600; }
 th, td, th bdi { overflow-wrap: break-word; }
+th, td { max-width: 22rem; }
 .table + .table { margin-top: 1rem; }
 thead th { color: var(--soft); border-bottom: 2px solid var(--line); vertical-align: bottom; }
 tbody tr + tr > * { border-top: 1px solid var(--line); }
@@ -28,7 +29,7 @@ tbody tr + tr > * { border-top: 1px solid var(--line); }
 }
 .panels + p.soft { margin-top: 1rem; }
 figure { margin: 0; min-width: 0; break-inside: avoid; }
-figcaption { font-size: .8125rem; margin-bottom: .35rem; overflow-wrap: anywhere; }
+figcaption { font-size: .8125rem; margin-bottom: .35rem; }
 svg { display: block; width: 100%; max-width: 26rem; height: auto; }
 svg text { font: 11px system-ui, sans-serif; fill: var(--ink); }
 .grid { stroke: var(--line); stroke-width: .7; }
@@ -43,7 +44,7 @@ polyline { fill: none; }
 .empty { fill: none; stroke: var(--line); }
 .bar { fill: var(--soft); fill-opacity: .45; }
 details { margin: 0 0 .5rem; }
-summary { cursor: pointer; padding: .25rem 0; overflow-wrap: anywhere; }
+summary { cursor: pointer; padding: .25rem 0; }
 .failure { border: 1px solid var(--line); border-radius: .5rem; padding: .1rem .75rem; }
 .failure[open] { padding-bottom: .75rem; }
 .failure .list {
@@ -61,7 +62,7 @@ summary { cursor: pointer; padding: .25rem 0; overflow-wrap: anywhere; }
   thead { display: none; }
   tbody tr + tr > * { border-top: 0; }
   tbody tr { border-top: 1px solid var(--line); padding: .4rem 0; }
-  tbody th, td { padding: .1rem 0; }
+  tbody th, td { padding: .1rem 0; max-width: none; }
   td { display: grid; grid-template-columns: minmax(0, 2fr) minmax(0, 3fr); gap: .75rem; }
   td::before { content: attr(data-label); color: var(--soft); }
   .facts { grid-template-columns: minmax(0, 2fr) minmax(0, 3fr); }

@@ -24,11 +24,12 @@ body {
   margin: 0 auto; padding: 1.5rem clamp(1rem, 3vw, 2.5rem); max-width: 96rem;
   background: var(--paper); color: var(--ink);
   font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif;
+  /* Inherited by all: names and values may be of any length, without a blank. */
+  overflow-wrap: anywhere;
 }
-h1 { font-size: 1.5rem; margin: 0 0 .75rem; overflow-wrap: anywhere; }
+h1 { font-size: 1.5rem; margin: 0 0 .75rem; }
 h2 { font-size: 1rem; margin: 0 0 .5rem; }
 pre, .path { font-family: ui-monospace, "Cascadia Mono", Menlo, "DejaVu Sans Mono", monospace; }
-bdi, dd, td, li { overflow-wrap: anywhere; }
 .facts { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; margin: 0; }
 .facts dt { color: var(--soft); }
 .facts dd { margin: 0; }
@@ -48,7 +49,7 @@ main { display: grid; gap: 2rem; margin: 1.5rem 0; align-items: start; }
 .source pre {
   position: relative; margin: 0; padding: 1rem; background: var(--box); color: inherit;
   border: 1px solid var(--line); border-radius: .5rem; font-size: .875rem; line-height: 1.7;
-  white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: plaintext; tab-size: 8;
+  white-space: pre-wrap; unicode-bidi: plaintext; tab-size: 8;
 }
 .mark {
   color: inherit; text-decoration: none; border-radius: .2em; padding: .1em 0;
@@ -66,7 +67,7 @@ main { display: grid; gap: 2rem; margin: 1.5rem 0; align-items: start; }
   margin-top: 1.75em;
   width: max-content; max-width: calc(100% - 2rem); padding: .5rem .75rem; border-radius: .4rem;
   background: var(--tip); color: var(--tip-ink); white-space: pre-wrap; pointer-events: none;
-  font: .8125rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; text-align: left;
+  font: .8125rem/1.5 system-ui, sans-serif; text-align: left;
 }
 .legend {
   display: flex; flex-wrap: wrap; gap: .15rem 1.25rem; list-style: none; margin: .5rem 0 0;
@@ -80,13 +81,13 @@ main { display: grid; gap: 2rem; margin: 1.5rem 0; align-items: start; }
 .value + .value { margin-top: .4rem; }
 .value:target { outline: 2px solid currentColor; }
 .value > div { display: flex; flex-wrap: wrap; gap: .15rem .6rem; align-items: baseline; }
-.value .path { font-size: .8125rem; color: var(--soft); overflow-wrap: anywhere; }
-.value .data { font-weight: 600; overflow-wrap: anywhere; white-space: pre-wrap; }
+.value .path { font-size: .8125rem; color: var(--soft); }
+.value .data { font-weight: 600; white-space: pre-wrap; }
 .value a { color: inherit; }
 .list, .findings { list-style: none; margin: 0; padding: 0; }
 .findings { font-size: .875rem; margin-top: .25rem; }
 .general { margin-top: 1.5rem; }
-.answer { white-space: pre-wrap; overflow-wrap: anywhere; font-size: .875rem; margin: 0; }
+.answer { white-space: pre-wrap; font-size: .875rem; margin: 0; }
 footer { border-top: 1px solid var(--line); padding-top: 1rem; font-size: .875rem; }
 @media print {
   .source, .source pre { position: static; max-height: none; padding-bottom: 1rem; }

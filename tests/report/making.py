@@ -7,6 +7,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from pydantic import create_model
+
 from extractkit.evaluation import (
     UNLABELLED,
     Answered,
@@ -65,6 +67,33 @@ def made(
     return evaluate(Invoice, dataset, configs=configs)
 
 
+def unbroken(*, inputs: int = 2, samples: int = 2, configurations: int = 8) -> EvaluationReport:
+    """An evaluation in which no name, id, value or text has a blank where a line could end."""
+    names = ("total_" * 30, "W" * 150, "ümläut" * 30)
+    item = create_model("Item", **{names[1]: (str, ...)})  # type: ignore[call-overload]  # by name
+    fields: dict[str, Any] = {names[0]: (str, ...), names[1]: (list[item], ...), names[2]: (int, 1)}
+    target = create_model("Target", **fields)
+    right = {names[0]: "right" * 60, names[1]: [{names[1]: "v" * 250}], names[2]: 7}
+    wrong_ = {names[0]: "right" * 61, names[1]: [], names[2]: 8}
+    replies = (json.dumps(wrong_), json.dumps(right), "q" * 900, json.dumps(wrong_))
+    dataset = Dataset(
+        Case(id=f"{number}{'id' * 90}", text="T" * 900 + "right" * 60, label=right)
+        for number in range(inputs)
+    )
+    configs = [
+        Configuration(
+            name=f"{number}{'model' * 40}",
+            samples=samples,
+            options={
+                "model": FakeProvider([*replies[number % 4 :], *replies] * inputs * samples),
+                "retry": Retry(answers=0),
+            },
+        )
+        for number in range(configurations)
+    ]
+    return evaluate(target, dataset, configs=configs)
+
+
 def with_confidences(report: EvaluationReport) -> EvaluationReport:
     """The same with a confidence of every kind, of every answer of the first configuration."""
 
@@ -88,4 +117,14 @@ def with_confidences(report: EvaluationReport) -> EvaluationReport:
     )
 
 
-__all__ = ["EVIL", "UNLABELLED", "broken", "cut", "made", "text_of", "with_confidences", "wrong"]
+__all__ = [
+    "EVIL",
+    "UNLABELLED",
+    "broken",
+    "cut",
+    "made",
+    "text_of",
+    "unbroken",
+    "with_confidences",
+    "wrong",
+]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from extractkit.report import EvaluationFigures, evaluation_to_html
+from extractkit import extract
+from extractkit.report import EvaluationFigures, evaluation_to_html, to_html
+from extractkit.testing import FakeProvider
 from tests.evaluation.making import echo
-from tests.report.making import EVIL, broken, cut, made, with_confidences, wrong
+from tests.report.making import EVIL, broken, cut, made, unbroken, with_confidences, wrong
 
 pytestmark = pytest.mark.browser
 _LONG = "constrained, T = 1.5, with a tight limit of tokens and_a_name_without_any_blank_in_it"
@@ -47,6 +50,44 @@ def test_it_opens_from_a_file_and_fits(
     assert shown.bounding_box()["width"] <= width
     assert (said, asked) == ([], [file.as_uri()])
     page.close()
+
+
+@pytest.fixture(scope="module")
+def unbroken_files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The page of an evaluation and that of a result, whose names and values have no blank."""
+    title, text = "title" * 50, "T" * 2000
+    document = {"name" * 50: "value" * 80, "/" * 200: ["T" * 300]}
+    result = extract(dict[str, Any], text, model=FakeProvider([json.dumps(document)]))
+    pages = (
+        evaluation_to_html(EvaluationFigures.of(unbroken()), title=title),
+        to_html(result, text, title=title),
+    )
+    folder = tmp_path_factory.mktemp("unbroken")
+    files = [folder / f"{number}.html" for number in range(len(pages))]
+    for path, page in zip(files, pages, strict=True):
+        path.write_text(page, encoding="utf-8")
+    return files
+
+
+@pytest.mark.parametrize("width", [320, 375, 390, 1280])
+def test_names_and_values_without_a_blank_do_not_push_the_page_wide(
+    browser: Any, unbroken_files: list[Path], width: int
+) -> None:
+    """Whatever the element: a rule for one kind of heading leaves out the next."""
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    for path in unbroken_files:
+        page.goto(path.as_uri())
+        page.evaluate("document.querySelectorAll('details').forEach(it => { it.open = true; })")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        # Tables may be scrolled by themselves where there is room for columns.
+        wide = page.evaluate(_WIDE, width)
+        assert wide == []
+    page.close()
+
+
+_WIDE = """width => [...document.querySelectorAll('body *')]
+    .filter(it => it.getBoundingClientRect().right > width + 1 && !it.closest('.table'))
+    .map(it => it.outerHTML.slice(0, 80))"""
 
 
 def test_a_mark_leads_to_its_value_and_back(browser: Any, file: Path) -> None:
