@@ -136,7 +136,13 @@ def add_model_arguments(parser: argparse.ArgumentParser, *, timeout_s: int) -> N
     group.add_argument(
         "--max-output-tokens", type=int, metavar="N", help="most tokens of one answer"
     )
-    group.add_argument("--temperature", type=float, metavar="X", help="0 is greedy (default)")
+    group.add_argument(
+        "--temperature",
+        type=float,
+        metavar="X",
+        help="0 is greedy (default: 0 for a model that is known to take one; others, and all of "
+        "'compatible:', are sent none and use their own)",
+    )
     group.add_argument(
         "--timeout",
         type=float,

@@ -144,8 +144,9 @@ def _run_export(arguments: argparse.Namespace) -> int:
     # All of it is made before the file is: what cannot be made leaves no half of a file.
     lines = [json.dumps(each, ensure_ascii=False) + "\n" for each in pairs]
     _goals.write("-o", arguments.output, "".join(lines))
-    answers = sum(map(len, report.answers.values()))
-    old = {str(facts["parameters"]["prompt"]) for facts in report.facts.values()}
+    names = list(report.answers) if arguments.config is None else [arguments.config]
+    answers = sum(len(report.answers[name]) for name in names)
+    old = {str(report.facts[name]["parameters"]["prompt"]) for name in names}
     if arguments.format == "openai-chat" and old != {prompts.VERSION}:
         notes.append(
             f"the answers were given to the words of version {', '.join(sorted(old))}; the pairs "

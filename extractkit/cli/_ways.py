@@ -75,7 +75,9 @@ def add_data_arguments(parser: argparse.ArgumentParser) -> None:
         help="how fields are compared: a dict from fields to comparators, as module:Name",
     )
     group.add_argument(
-        "--skip-bad", action="store_true", help="leave out rows that cannot be used, and list them"
+        "--skip-bad",
+        action="store_true",
+        help="leave out rows that cannot be used; they are counted, and a report lists them",
     )
     group.add_argument("--limit", type=int, metavar="N", help="take the first N inputs only")
 

@@ -17,6 +17,7 @@ from extractkit.errors import BadRequestError, UsageError
 from extractkit.evaluation import Configuration, write_run
 from extractkit.journal import Journal, Key
 from extractkit.messages import Capabilities, ModelRequest
+from extractkit.providers import resolve
 from extractkit.testing import FakeProvider, Reply
 from tests.cli.conftest import Run
 
@@ -318,6 +319,42 @@ def test_the_embedded_model_is_named_outright(
     assert kinds == ["Local", "openai:x"]
 
 
+def test_rows_that_cannot_be_used_are_counted_and_told(
+    run: Run, answering: Answering, data: Path
+) -> None:
+    provider = answering(_right)
+    bad = '{"id": "empty", "text": " ", "label": null}\n{broken\n'
+    (data / "bad.jsonl").write_text((data / "data.jsonl").read_text("utf-8") + bad, "utf-8")
+    call = (*_EVAL[:2], "bad.jsonl")
+    assert "2 of 5 rows cannot be used: line 4: text is empty" in run(*call).err
+    wrong = run(*call, "--text", "body", "--skip-bad")
+    assert wrong.code == 2
+    assert "none of 5 rows can be used: line 1 and 3 more: no column 'body'" in wrong.err
+    assert not provider.requests
+    left_out = run(*call, "--skip-bad")
+    assert left_out.code == 0
+    assert "rows of the data left out: 2; line 4: text is empty" in left_out.out
+
+
+@pytest.mark.parametrize("command", ["eval", "extract", "run", "demo"])
+def test_help_tells_which_temperature_is_sent(
+    run: Run, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = " ".join(run(command, "--help").out.split())
+    assert "default: 0 for a model that is known to take one; others, and all of" in told
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    takes = {
+        name: resolve(name).capabilities.temperature
+        for name in ("openai:gpt-4.1", "openai:another-model", "compatible:gpt-4.1")
+    }
+    assert takes == {
+        "openai:gpt-4.1": True,
+        "openai:another-model": False,
+        "compatible:gpt-4.1": False,
+    }
+
+
 # --- export --------------------------------------------------------------------------------------
 
 
@@ -347,6 +384,10 @@ def test_what_is_accepted_and_its_form_are_the_callers_choice(
     ran = run("export", "run.jsonl", "-o", "t.jsonl", "--format", "plain", "--accept", "ok",
               "--json")  # fmt: skip
     assert json.loads(ran.out) == {"pairs": 3, "answers": 9, "notes": []}
+    for name, answers in (("a", 3), ("b", 6)):
+        of_one = ("export", "run.jsonl", "-o", "u.jsonl", "--accept", "ok", "--config", name)
+        assert f"wrote 3 pairs of {answers} answers" in run(*of_one).err
+        assert json.loads(run(*of_one, "--json").out)["answers"] == answers
     assert _lines(data / "t.jsonl")[2] == {
         "id": "t2",
         "text": "A letter from Bergen, a place.",
