@@ -5,9 +5,12 @@
     _pace     how many requests may be under way at once
     _book     what is handed out next, and when to stop
     _item     one input with what came of it
+    _keeping  what came is written down, or held where the disk is full
+    _bar      how far a run is, drawn
     _files    a run over a file, which can be killed and goes on
     _rows     the inputs of such a run
     _output   what is written of it
+    _spending what it may cost
     _native_files  run_batch: a run over a file through them
     _native   submit_batch and open_batch: the providers' own batches, with _native_work (what is
               done for a job), _native_flow (an extraction as far as its answers are known) and
@@ -19,6 +22,7 @@ Neighbours: `api` extracts, `journal` keeps, `cli` has the command `run`. Reques
 sent again by the engine; this room has no second policy for that.
 """
 
+from extractkit.batch._bar import showing
 from extractkit.batch._book import Progress
 from extractkit.batch._columns import frame_schema
 from extractkit.batch._files import RunReport, run_file
@@ -58,5 +62,6 @@ __all__ = [
     "read_rows",
     "run_batch",
     "run_file",
+    "showing",
     "submit_batch",
 ]

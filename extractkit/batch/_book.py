@@ -8,13 +8,14 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from typing import Any, Final, Generic, Self, TypeAlias, TypeVar
 
 from extractkit.batch._asking import Asker
 from extractkit.batch._item import Given, Item
-from extractkit.errors import ExtractkitError, ProviderError
+from extractkit.errors import ExtractkitError, ProviderError, UsageError
 
 __all__ = ["Book", "Progress", "Told"]
 
@@ -69,14 +70,17 @@ Told: TypeAlias = Callable[[Progress], None]
 
 
 class Book(Generic[T]):
-    """Keeps the order of a run.
+    """Keeps the order of a run; a context manager.
 
     Args:
         asker: Who asks.
         concurrency: Inputs under way at once, at most.
         ordered: Hand items out as the inputs came, else as they end.
         total: How many inputs there are, where that is known.
-        progress: Told of every item.
+        progress: True for a bar, from when it is entered, or what is told of every item.
+
+    Raises:
+        UsageError: If `progress` is neither.
     """
 
     def __init__(
@@ -86,13 +90,17 @@ class Book(Generic[T]):
         concurrency: int,
         ordered: bool,
         total: int | None,
-        progress: Told | None,
+        progress: Told | bool | None,
     ) -> None:
+        if not (progress is None or isinstance(progress, bool) or callable(progress)):
+            raise UsageError(f"progress={progress!r:.60}: expected True, False or a callable")
         self._asker = asker
         self._most = _ROOM * concurrency
         self._ordered = ordered
         self._total = total
-        self._progress = progress
+        self._progress = None if isinstance(progress, bool) else progress
+        self._has_bar = progress is True
+        self._opened = ExitStack()
         self._began = time.monotonic()
         self._recent = deque([(self._began, 0)])
         self._taken = 0
@@ -109,6 +117,16 @@ class Book(Generic[T]):
         self._passed = 0
         self._is_cut = False
         self._error: ExtractkitError | None = None
+
+    def __enter__(self) -> Self:
+        if self._has_bar:
+            from extractkit.batch._bar import showing
+
+            self._progress = self._opened.enter_context(showing())
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._opened.close()
 
     @property
     def has_room(self) -> bool:
@@ -143,9 +161,10 @@ class Book(Generic[T]):
                 fault = f"input {index} is {given!r:.60}; expected a text, or an id and a text"
                 return Given(index=index, id="", text="", fault=fault)
 
-    def pass_over(self) -> None:
-        """Take note of an input of which it is known what came, and that nobody waits for."""
+    def pass_over(self, *, is_known: bool) -> None:
+        """Take note of an input that has ended and nobody waits for; the journal may have it."""
         self._passed += 1
+        self._known += is_known
 
     def end(self, item: Item[T]) -> None:
         """Take what came of an input."""
@@ -188,9 +207,9 @@ class Book(Generic[T]):
             self._output_tokens += item.usage.output_tokens
             self._cost += item.cost_usd or 0
             self._unpriced += item.cost_usd is None
-        if item.result is not None:
+        if item.level is not None:
             self._in_a_row = 0
-            self._levels[item.result.validity.name.lower()] += 1
+            self._levels[item.level] += 1
         elif item.error is not None and not item.is_known:
             self._judge(item, item.error)
         self._tell()
@@ -211,7 +230,7 @@ class Book(Generic[T]):
             Progress(
                 done=done,
                 total=self._total,
-                known=self._known + self._passed,
+                known=self._known,
                 statuses=dict(self._statuses),
                 levels=dict(self._levels),
                 cost_usd=self._cost,

@@ -72,7 +72,7 @@ def run_file(
     retry_failed: bool = False,
     max_cost_usd: float | None = None,
     is_stopped: Callable[[], bool] | None = None,
-    progress: Told | None = None,
+    progress: Told | bool | None = None,
     **options: Any,
 ) -> RunReport:
     """Return what came of the rows of a file, which are written to another one.
@@ -91,7 +91,7 @@ def run_file(
             answer that this does not price ends the run too, with an error in the report, for then
             nobody knows what is spent.
         is_stopped: Asked before each input; if so, no more are taken, and those under way end.
-        progress: Told of every answer.
+        progress: True for a bar in the terminal or notebook, or what is told of every answer.
         options: The keywords of Extractor.
 
     Raises:
@@ -121,12 +121,13 @@ def run_file(
         require_same_target(journal_there, asker.fingerprint, goal)
         if ceiling is not None:
             ceiling.count(journal_there, asker.fingerprint)
-        total = None if progress is None else count_rows(source, **(columns or {}))
+        total = count_rows(source, **(columns or {})) if progress else None
         book: Book[Any] = Book(
             asker, concurrency=concurrency, ordered=False, total=total, progress=progress
         )
         run = _Run(asker, book, rows, ceiling, is_stopped)
-        return run.carried_out(goal, writer)
+        with book:
+            return run.carried_out(goal, writer)
 
 
 def require_writable(goal: Path, source: str | os.PathLike[str], journal: Path) -> None:
@@ -242,10 +243,11 @@ class _Run:
             self._order += key.digest
             if self._asker.is_ended(key):
                 self._known += 1
-                self._book.pass_over()
+                self._book.pass_over(is_known=True)
             elif row.fault:
                 fault: Item[Any] = Item(index=0, id=row.id, text="", error=UsageError(row.fault))
                 self._keeper.keep(key, fault)
+                self._book.pass_over(is_known=False)
             else:
                 yield row.id, row.text
         self._is_read = True

@@ -19,7 +19,7 @@ from extractkit.engine import Price
 from extractkit.errors import ExtractkitError, ProviderError, UsageError
 from extractkit.messages import Usage
 from extractkit.observe import priced
-from extractkit.paths import JsonObject, JsonValue
+from extractkit.paths import JsonObject, JsonValue, is_object
 from extractkit.results import ExtractionResult
 
 __all__ = ["SHOWN", "SPLIT", "Given", "Item", "item_of", "spent_of", "written"]
@@ -77,6 +77,11 @@ class Item(Generic[T]):
     def status(self) -> str:
         """How it ended: the status of the result, or "error"."""
         return "error" if self.result is None else self.result.status.value
+
+    @property
+    def level(self) -> str | None:
+        """The level that was reached, in small letters; None where there is an error."""
+        return None if self.result is None else self.result.validity.name.lower()
 
     @property
     def usage(self) -> Usage:
@@ -197,16 +202,13 @@ def spent_of(record: JsonValue, price: Price) -> Decimal | None:
 
     What was written down without a price is priced now, all answers of an input together.
     """
-    match record:
-        case {"result": {"attempts": []}}:
-            return Decimal(0)
-        case {"result": {"cost_usd": None, "usage": dict(usage), "provenance": dict(of)}}:
-            return priced(price, of["provider"], of["model"], Usage(**usage))
-        case {
-            "error": {"usage": dict(usage), "cost_usd": None, "provider": str(by), "model": str(of)}
-        }:
-            return priced(price, by, of, Usage(**usage))
-        case {"result": {"cost_usd": cost}} | {"error": {"usage": dict(), "cost_usd": cost}}:
-            return None if cost is None else Decimal(cost)
-        case _:
-            return Decimal(0)
+    part = (record.get("result") or record.get("error")) if is_object(record) else None
+    if not is_object(part) or part.get("attempts") == []:
+        return Decimal(0)
+    usage, cost, of = part.get("usage"), part.get("cost_usd"), part.get("provenance", part)
+    if not is_object(usage):  # an error before any answer
+        return Decimal(0)
+    if cost is not None:
+        return Decimal(str(cost))
+    paid: dict[str, Any] = usage
+    return priced(price, str(of["provider"]), str(of["model"]), Usage(**paid))

@@ -46,7 +46,7 @@ class ManyOptions(ExtractorOptions, total=False):
     journal: str | os.PathLike[str] | Journal | None
     retry_failed: bool
     deadline_s: float | None
-    progress: Told | None
+    progress: Told | bool | None
 
 
 @overload
@@ -67,7 +67,7 @@ def extract_many(
     journal: str | os.PathLike[str] | Journal | None = None,
     retry_failed: bool = False,
     deadline_s: float | None = None,
-    progress: Told | None = None,
+    progress: Told | bool | None = None,
     **options: Any,
 ) -> Generator[Item[Any], None, None]:
     """Return what a model says that each text holds, item by item, in bounded memory.
@@ -88,7 +88,7 @@ def extract_many(
             open.
         retry_failed: Ask again about inputs of which the journal has an error.
         deadline_s: Seconds for all inputs together; None for no limit. `timeout_s` is for each.
-        progress: Told of every item.
+        progress: True for a bar in the terminal or notebook, or what is told of every item.
         options: The other keywords of Extractor.
 
     Raises:
@@ -134,7 +134,7 @@ def aextract_many(
     journal: str | os.PathLike[str] | Journal | None = None,
     retry_failed: bool = False,
     deadline_s: float | None = None,
-    progress: Told | None = None,
+    progress: Told | bool | None = None,
     **options: Any,
 ) -> AsyncGenerator[Item[Any], None]:
     """Return what `extract_many` returns, without blocking the event loop.
@@ -179,15 +179,16 @@ def _begun(
     *,
     concurrency: int,
     ordered: bool,
-    progress: Told | None,
+    progress: Told | bool | None,
     **asking: Any,
 ) -> tuple[Asker[Any], Book[Any]]:
     """Return who asks, with the rest of the keywords, and what keeps the order."""
     asker: Asker[Any] = Asker(target, concurrency=concurrency, **asking)
     total = len(texts) if isinstance(texts, Sized) else None
-    return asker, Book(
+    book: Book[Any] = Book(
         asker, concurrency=concurrency, ordered=ordered, total=total, progress=progress
     )
+    return asker, book
 
 
 _END: Final = object()
@@ -196,7 +197,7 @@ _END: Final = object()
 def _opened(
     asker: Asker[T], book: Book[T], texts: Iterable[Input]
 ) -> Generator[Item[T], None, None]:
-    with asker:
+    with asker, book:
         yield from driven(asker, book, texts)
 
 
@@ -303,7 +304,7 @@ async def _adriven(
                 room.clear()
                 await room.wait()
 
-    with asker:
+    with asker, book:
         async with _Beside() as beside:
             reading = beside.begin(read())
             is_over = False

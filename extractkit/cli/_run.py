@@ -11,6 +11,7 @@ import signal
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from extractkit.cli import _arguments, _output, _targets
@@ -18,9 +19,7 @@ from extractkit.cli._lines import UnwritableError, say
 from extractkit.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from extractkit.batch import BatchStatus, Progress, RunReport
+    from extractkit.batch import BatchStatus, RunReport
 
 __all__ = ["COMMAND"]
 
@@ -100,13 +99,13 @@ def _by_call(
     given: dict[str, Any],
 ) -> RunReport:
     """Ask about each row."""
-    from extractkit.batch import run_file
+    from extractkit.batch import run_file, showing
 
-    if arguments.max_cost is not None:
+    if arguments.max_cost is not None or find_spec("genai_prices") is not None:
         from extractkit.providers.prices import genai_prices
 
         given["price"] = genai_prices
-    with _progress() as told:
+    with showing(_output.console(stderr=True)) as told:
         return run_file(
             target,
             data,
@@ -160,9 +159,13 @@ def _code(arguments: argparse.Namespace, report: RunReport, *, is_stopped: bool)
             }
         )
     counts = ", ".join(f"{count} {name}" for name, count in sorted(report.statuses.items()))
-    say(f"{arguments.output}: {counts or 'no row'}; {report.known} were known before")
+    cost = f"; {report.cost_usd:.2f} US dollars spent now" if report.cost_usd else ""
+    say(f"{arguments.output}: {counts or 'no row'}; {report.known} were known before{cost}")
     if not report.is_whole:
-        say("not every row has ended; the same call goes on where this one stopped")
+        why = f" ({report.reason})" if report.reason else ""
+        say(f"not every row has ended{why}; the same call goes on where this one stopped")
+    if isinstance(report.error, OSError):
+        raise UnwritableError(f"{report.error.filename}: {report.error.strerror}")
     if report.error is not None:
         raise report.error
     if is_stopped:
@@ -186,24 +189,6 @@ def _stopping() -> Generator[threading.Event]:
         yield stop
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-@contextmanager
-def _progress() -> Generator[Callable[[Progress], None]]:
-    """Yield what is told of every answer."""
-    with _output.progress() as display:
-        bar = display.add_task("asking", total=None, done="")
-
-        def tell(progress: Progress) -> None:
-            counts = {**progress.statuses, **progress.levels}
-            told = ", ".join(f"{count} {name}" for name, count in counts.items())
-            display.update(
-                bar,
-                completed=progress.done,
-                done=f"{told}, {progress.cost_usd:.2f} USD, {progress.at_once} at once",
-            )
-
-        yield tell
 
 
 COMMAND = _arguments.Command(

@@ -55,17 +55,17 @@ def test_a_job_survives_its_end_at_every_moment(
     api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Killed before the n-th line of its journal, for every n there is."""
-    append = Journal.append
+    append = Journal._append
     left = 0
 
-    def appending(journal: Journal, key: Key, record: Any) -> None:
+    def appending(journal: Journal, key: Key, line: bytes) -> None:
         nonlocal left
         left -= 1
         if left == 0:
             raise _KilledError
-        append(journal, key, record)
+        append(journal, key, line)
 
-    monkeypatch.setattr(Journal, "append", appending)
+    monkeypatch.setattr(Journal, "_append", appending)
     for moment in count(1):
         left = moment
         with serving(api) as server, closing(server.provider()) as provider:
