@@ -221,6 +221,7 @@ class Book(Generic[T]):
         is_first = not self._levels and self._asker.is_of_all(item)
         if is_first or self._in_a_row >= _MOST_IN_A_ROW:
             self._error = self._error or error
+            self._asker.end()
 
     def _tell(self, *, is_over: bool = False) -> None:
         if self._progress is None:
