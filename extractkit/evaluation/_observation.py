@@ -154,7 +154,7 @@ class Observation:
             seconds: Wall time until then.
             is_first: See the attribute.
         """
-        usage = getattr(error, "usage", None)
+        usage, cost = error.usage, error.cost_usd
         return cls(
             status="error",
             seconds=seconds,
@@ -163,6 +163,7 @@ class Observation:
             retries=error.retries,
             input_tokens=0 if usage is None else usage.input_tokens,
             output_tokens=0 if usage is None else usage.output_tokens,
+            cost_usd=None if cost is None else float(cost),
             error=f"{type(error).__name__}: {error.message}",
         )
 

@@ -257,6 +257,21 @@ def test_rows_of_before_have_the_retries_that_can_be_told_of_them() -> None:
     assert Observation.from_plain({**old, "retries": 1}).retries == 1
 
 
+def test_what_was_answered_before_a_failure_counts_as_paid() -> None:
+    def reply(request: ModelRequest) -> Any:
+        return ServerError("down") if is_again(request) else "I think."
+
+    two_step = config(
+        FakeProvider(reply),
+        retry=ONCE,
+        decoding=Decoding(two_step=True),
+        price=lambda provider, model, usage: 0.5,
+    )
+    (seen,) = evaluate(Invoice, cases(1), configs=[two_step]).answers["a"]
+    assert (seen.observation.status, seen.observation.cost_usd) == ("error", 0.5)
+    assert seen.observation.output_tokens > 0
+
+
 class _NotOursError(Exception):
     pass
 
