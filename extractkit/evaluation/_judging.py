@@ -42,6 +42,8 @@ __all__ = ["Rule", "Ruler"]
 
 Rule: TypeAlias = Comparator | Items | Ignored
 
+_Types: TypeAlias = tuple[tuple[Node | None, Node | None], ...]
+"""Of the label and of the answer: the node of a place, and the one that it is settled to."""
 _FORMATS: Final = frozenset({"date", "date-time", "time"})
 
 
@@ -65,6 +67,7 @@ class Ruler:
         fields: Iterable[Pointer] | None = None,
     ) -> None:
         self._places = Places(compiled)
+        self._comparators: dict[_Types, Comparator] = {}
         self._rules = dict(rules or {})
         self._fields = None if fields is None else [split(field) for field in fields]
         rule: Any
@@ -297,15 +300,14 @@ class Ruler:
 
     def _unlike(self, spot: Spot, expected: JsonValue, found: JsonValue) -> Iterator[Judged]:
         """Yield the parts of an object or list in whose place the other has another kind."""
-        sides: list[tuple[JsonValue, Outcome, str]] = [
-            (expected, "missed", f"{shown(expected)} expected, the answer is {shown(found)}"),
-            (found, "fabricated", f"the label is {shown(expected)}, the answer {shown(found)}"),
-        ]
-        for value, outcome, why in sides:
-            if is_object(value) or is_array(value):
-                for each in self._one_sided(spot, value, outcome, why):
-                    if each.pointer != spot.pointer:
-                        yield each
+        parts: list[Judged] = []
+        if is_object(expected) or is_array(expected):
+            why = f"{shown(expected)} expected, the answer is {shown(found)}"
+            parts += self._one_sided(spot, expected, "missed", why)
+        if is_object(found) or is_array(found):
+            why = f"the label is {shown(expected)}, the answer {shown(found)}"
+            parts += self._one_sided(spot, found, "fabricated", why)
+        yield from (each for each in parts if each.pointer != spot.pointer)
 
     def _lists(
         self,
@@ -367,6 +369,9 @@ class Ruler:
             keys = (tuple(_key(each, rule.key) for each in side) for side in (expected, found))
             return by_key(*keys), "key"
         pairs = by_key(*(tuple(map(json_key, side)) for side in (expected, found)))
+        in_place = [(at, at) for at in range(len(expected))]
+        if pairs != in_place and self._is_same_list(spot, expected, found):
+            return in_place, "assignment"
         rows = _others(len(expected), [row for row, _ in pairs])
         columns = _others(len(found), [column for _, column in pairs])
         sides = (spot.node, spot.other)
@@ -383,6 +388,19 @@ class Ruler:
         best = assigned(len(rows), len(columns), alike)
         pairs += [(rows[row], columns[column]) for row, column in best]
         return sorted(pairs), "assignment"
+
+    def _is_same_list(
+        self, spot: Spot, expected: Sequence[JsonValue], found: Sequence[JsonValue]
+    ) -> bool:
+        """Whether each element is right where it stands, however it is spelled."""
+        if len(expected) != len(found):
+            return False
+        for at, (wanted, given) in enumerate(zip(expected, found, strict=True)):
+            lists: list[ListMatch] = []
+            places = tuple(self._pair(of_place(spot, at), wanted, given, lists))
+            if not Comparison(places=places, lists=tuple(lists)).is_exact:
+                return False
+        return True
 
     def _is_feasible(self, spot: Spot, *sides: Mapping[int, JsonValue]) -> bool:
         """Whether all pairs can be looked at, and for each of them those of the lists within."""
@@ -437,6 +455,12 @@ class Ruler:
     def _usual(self, spot: Spot, node: Node | None, other: Node | None) -> Comparator:
         """Return the comparator of a type; of two types, one that takes neither for the other."""
         types = ((spot.node, node), (spot.other, other))
+        known = self._comparators.get(types)
+        if known is None:
+            known = self._comparators[types] = self._comparator_of(types)
+        return known
+
+    def _comparator_of(self, types: _Types) -> Comparator:
         if any(isinstance(settled, ChoiceNode) for _, settled in types):
             return Exact()
         if all(self._is_number(*each) for each in types):

@@ -42,7 +42,16 @@ class Spot:
 
     def of(self, node: Node | None, other: Node | None) -> Spot:
         """Return the same place with the nodes that label and answer are instances of."""
-        return replace(self, node=node, other=other)
+        if node is self.node and other is self.other:
+            return self
+        return Spot(
+            node=node,
+            other=other,
+            field=self.field,
+            pointer=self.pointer,
+            found_at=self.found_at,
+            is_left_out=self.is_left_out,
+        )
 
     def alone(self, *, is_label: bool) -> Spot:
         """Return the same place as it is to one of both sides."""

@@ -136,6 +136,32 @@ def test_another_order_is_another_list_unless_it_is_a_set_or_said_to_be_none() -
     assert not ruler(list[str]).compare(["a", "b"], ["b", "a"]).is_exact
 
 
+class Marked(BaseModel):
+    mark: str
+    note: str | None = None
+
+
+@pytest.mark.parametrize(
+    ("target", "label", "answer", "rules"),
+    [
+        (list[str], ["a", "A"], ["A", "a"], {}),
+        (list[Marked], [{"mark": "a", "note": None}] * 2,
+         [{"mark": "a"}, {"mark": "a", "note": None}], {}),
+        (list[Decimal], ["1.0", 1], [1, "1.0"], {}),
+        (list[int], [1, 2], [2, 3], {"/*": Number(absolute=1)}),
+        (list[list[str]], [["a"], ["A"]], [["A"], ["a"]], {}),
+    ],
+)  # fmt: skip
+def test_elements_that_are_right_where_they_stand_are_in_order(
+    target: Any, label: Any, answer: Any, rules: Any
+) -> None:
+    """Equal spellings elsewhere in the list are no reason to pair across."""
+    found = ruler(target, rules=rules).compare(label, answer)
+    assert found.is_exact
+    assert found.lists[0].matched == len(label)
+    assert found.lists[0].in_order
+
+
 def test_tuples_and_huge_lists_are_paired_by_position() -> None:
     found = ruler(tuple[int, str]).compare([1, "a"], [2, "a"])
     assert [each.outcome for each in found.places] == ["wrong", "right"]
