@@ -14,16 +14,20 @@ from extractkit.errors import UsageError
 from extractkit.messages import require_number
 
 __all__ = [
+    "GREATEST",
     "RESAMPLES",
     "Interval",
-    "constant",
     "numbers",
     "require_pairs",
     "require_settings",
     "require_share",
+    "unbounded",
 ]
 
 RESAMPLES: Final = 4000
+GREATEST: Final = 1e100
+"""No amount is larger; products of some such are still numbers."""
+_DIGITS: Final = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,16 +49,14 @@ class Interval:
     high: float | None
     count: int
     level: float
-    method: Literal["mid-p", "bca", "bootstrap-t", "percentile", "order statistics", "constant"]
+    method: Literal[
+        "exact", "mid-p", "bca", "bootstrap-t", "percentile", "order statistics", "constant", "none"
+    ]
 
 
-def constant(value: float, count: int, level: float) -> Interval:
-    """Return the interval of values that are all the same: they show no spread.
-
-    One value shows none either, and says nothing of others.
-    """
-    end = value if count > 1 else None
-    return Interval(estimate=value, low=end, high=end, count=count, level=level, method="constant")
+def unbounded(estimate: float, count: int, level: float) -> Interval:
+    """Return the interval of inputs that are too few, or too much alike, to bound the figure."""
+    return Interval(estimate=estimate, low=None, high=None, count=count, level=level, method="none")
 
 
 def numbers(
@@ -62,13 +64,26 @@ def numbers(
 ) -> list[float]:
     found: list[Any] = list(values)
     for place, value in enumerate(found):
-        if not isinstance(value, int | float) or not low <= value <= high or math.isinf(value):
+        if (
+            not isinstance(value, int | float)
+            or not low <= value <= high
+            or not -GREATEST <= value <= GREATEST
+        ):
             limits = f" from {low:g} to {high:g}" if high < math.inf else ""
             limits = limits or (" from 0 up" if low == 0.0 else "")
-            raise UsageError(f"{name}[{place}] is {value!r:.60}; expected a finite number{limits}")
+            limits = limits or f" of at most {GREATEST:g} in size"
+            raise UsageError(
+                f"{name}[{place}] is {_shown(value)}; expected a finite number{limits}"
+            )
     if not found:
         raise UsageError(f"{name} is empty; expected one value for each input")
     return [float(value) for value in found]
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, int) and value.bit_length() > 4 * _DIGITS:
+        return f"a whole number of {value.bit_length()} bits"
+    return f"{value!r:.60}"
 
 
 def require_pairs(first: Sequence[float], second: Sequence[float]) -> None:

@@ -6,34 +6,48 @@
     difference_interval   two configurations on the same inputs
 
 Inputs are what is drawn anew in a bootstrap, never samples: two answers to one input say less than
-answers to two. The page `docs/reference/evaluation.md` says which method is used where, after
-whom, and where it fails. Neighbours: `_quantiles` has medians and tails, `_tails` the
-distributions, `_resampling` draws.
+answers to two. Of fewer than six inputs an amount has no interval at 95 %. The page
+`docs/reference/evaluation.md` says which method is used where, after whom, and where it fails.
+Neighbours: `_few` has what needs no draws, `_quantiles` medians and tails, `_resampling` draws.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from statistics import fmean
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 from extractkit.errors import UsageError
+from extractkit.evaluation._few import (
+    CAUTIOUS,
+    Bounds,
+    counted_bounds,
+    fewer_inputs,
+    gain_bounds,
+    hull,
+    mean_bounds,
+    ratio_bounds,
+    says_too_little,
+    shows_a_constant,
+)
 from extractkit.evaluation._interval import (
+    GREATEST,
     RESAMPLES,
     Interval,
-    constant,
     numbers,
     require_pairs,
     require_settings,
+    unbounded,
 )
 from extractkit.evaluation._resampling import Draws, bca, studentised, widened
-from extractkit.evaluation._tails import share_bounds
 from extractkit.messages import require_number
 
 __all__ = ["difference_interval", "mean_interval", "rate_interval", "ratio_interval"]
 
 _FEW: Final = 10.0
+_SAME: Final = 1e-12
 
 
 def rate_interval(
@@ -48,7 +62,7 @@ def rate_interval(
 
     Args:
         values: One for each input, in [0, 1]: whether it holds, or the share of its samples.
-        samples: How many there are of each input, the most: the interval is then no narrower than
+        samples: How many there are of each input, the most: the interval is then never as narrow as
             if all were inputs of their own. None: unknown.
         level: Two-sided.
         resamples: How often inputs are drawn anew, where they are.
@@ -60,12 +74,9 @@ def rate_interval(
     shares = numbers("values", values, low=0.0, high=1.0)
     require_settings(level, resamples)
     share, count = fmean(shares), len(shares)
-    effective = _effective(shares, share, _most(count, samples))
+    effective = _effective(shares, share, _most(count, samples), level)
     if effective is not None:
-        low, high = share_bounds(share * effective, effective, level)
-        return Interval(
-            estimate=share, low=low, high=high, count=count, level=level, method="mid-p"
-        )
+        return _counted(share, effective, count, level)
     low, high = bca(shares, None, share, level, Draws(count, resamples, seed))
     return Interval(estimate=share, low=low, high=high, count=count, level=level, method="bca")
 
@@ -78,37 +89,69 @@ def _most(places: float, samples: int | None) -> float:
     return places * samples
 
 
-def _effective(shares: Sequence[float], share: float, most: float) -> float | None:
+def _counted(share: float, effective: float, count: int, level: float) -> Interval:
+    low, high = counted_bounds(share, effective, count, level)
+    return Interval(
+        estimate=share,
+        low=low,
+        high=high,
+        count=count,
+        level=level,
+        method="exact" if count < CAUTIOUS else "mid-p",
+    )
+
+
+def _effective(shares: Sequence[float], share: float, most: float, level: float) -> float | None:
     """Return how many inputs of 0 or 1 say as much as these; None where they can be drawn anew.
 
     Drawn anew, shares that are nearly all the same would say that nothing else is possible.
     """
     count = len(shares)
-    spread = fmean([(value - share) ** 2 for value in shares])
-    if all(value in (0.0, 1.0) for value in shares) or spread == 0.0:
+    apart = math.fsum((value - share) ** 2 for value in shares)
+    if all(value in (0.0, 1.0) for value in shares) or math.isclose(apart, 0.0, abs_tol=1e-12):
         return float(count)
-    effective = max(float(count), count * share * (1.0 - share) / spread)
-    if effective >= most:
-        return most
-    return effective if effective * min(share, 1.0 - share) < _FEW else None
+    effective = count * share * (1.0 - share) * (count - 1) / apart
+    return _told(effective, float(count), share, most, count, level)
 
 
 def _effective_ratio(
-    above: Sequence[float], below: Sequence[float], ratio: float, counted: int, most: float
+    above: Sequence[float],
+    below: Sequence[float],
+    ratio: float,
+    counted: int,
+    most: float,
+    level: float,
 ) -> float | None:
     """Return the same of a share of sums: how many places, if each were an input of its own."""
-    if ratio <= 0.0 or ratio >= 1.0:
-        return float(counted)
-    apart = [(one - ratio * other) ** 2 for one, other in zip(above, below, strict=True)]
-    spread = math.fsum(apart) / math.fsum(below) ** 2
-    if math.isclose(spread, 0.0, abs_tol=1e-12):
-        return float(counted)
-    effective = ratio * (1.0 - ratio) / spread
+    whole = math.fsum(below)
+    least = whole**2 / math.fsum(value * value for value in below)
+    apart = math.fsum((one - ratio * other) ** 2 for one, other in zip(above, below, strict=True))
+    if counted == 1 or math.isclose(apart / whole**2, 0.0, abs_tol=1e-12):
+        return least
     if all(value in (0.0, 1.0) for value in (*above, *below)):
-        return effective
-    if effective >= most:
-        return most
-    return effective if effective * min(ratio, 1.0 - ratio) < _FEW else None
+        return float(counted)
+    effective = ratio * (1.0 - ratio) * whole**2 * (counted - 1) / (counted * apart)
+    return _told(effective, least, ratio, most, counted, level)
+
+
+def _told(
+    effective: float, least: float, share: float, most: float, count: int, level: float
+) -> float | None:
+    """Return how many inputs of 0 or 1 to count; None where there are enough to be drawn.
+
+    Args:
+        effective: How many would spread as much as was seen.
+        least: How many there are if all samples of an input are alike: no inputs spread more.
+        share: What was seen.
+        most: How many answers there are.
+        count: How many inputs there are, at least 2.
+        level: Two-sided.
+    """
+    effective = max(effective, least)
+    is_drawn = count >= CAUTIOUS and effective * min(share, 1.0 - share) >= _FEW
+    if is_drawn and effective < most:
+        return None
+    return max(fewer_inputs(min(effective, most), count, level), least)
 
 
 def mean_interval(
@@ -128,19 +171,65 @@ def mean_interval(
     """
     amounts = numbers("values", values)
     require_settings(level, resamples)
-    mean, count = fmean(amounts), len(amounts)
-    if min(amounts) == max(amounts):
-        return constant(mean, count, level)
-    draws = Draws(count, resamples, seed)
-    bounds = studentised(amounts, level, draws)
-    low, high = bounds or bca(amounts, None, mean, level, draws)
+    draws = Draws(len(amounts), resamples, seed)
+    found = _amount(amounts, max(map(abs, amounts)), level, lambda each: _drawn(each, level, draws))
+    if min(amounts) < 0.0 or found.low is None:
+        return found
+    return replace(found, low=max(found.low, 0.0))
+
+
+_Method: TypeAlias = Literal["bootstrap-t", "bca", "percentile"]
+
+
+def _drawn(values: Sequence[float], level: float, draws: Draws) -> tuple[_Method, Bounds]:
+    """Return the interval of a mean whose inputs are drawn anew, and its method."""
+    bounds = studentised(values, level, draws)
+    if bounds:
+        return "bootstrap-t", bounds
+    return "bca", bca(values, None, fmean(values), level, draws)
+
+
+def _amount(
+    values: Sequence[float],
+    size: float,
+    level: float,
+    drawn: Callable[[Sequence[float]], tuple[_Method, Bounds]],
+) -> Interval:
+    """Return the mean of amounts, or of what they gain.
+
+    Args:
+        values: One for each input.
+        size: The greatest number that they were made of: what is small beside it is nothing.
+        level: Two-sided.
+        drawn: The interval of enough inputs, of values in units of `size`.
+    """
+    count = len(values)
+    unit = size or 1.0
+    inside = [value / unit for value in values]
+    mean = fmean(inside)
+    if says_too_little(count, level):
+        return unbounded(mean * unit, count, level)
+    if max(inside) - min(inside) <= _SAME:
+        return _constant(mean * unit, count, level)
+    method, (low, high) = drawn(inside)
+    if count < CAUTIOUS:
+        low, high = hull((low, high), mean_bounds(inside, level))
     return Interval(
-        estimate=mean,
-        low=max(low, 0.0) if min(amounts) >= 0.0 else low,
-        high=high,
+        estimate=mean * unit,
+        low=low * unit,
+        high=high * unit,
         count=count,
         level=level,
-        method="bootstrap-t" if bounds else "bca",
+        method=method,
+    )
+
+
+def _constant(value: float, count: int, level: float) -> Interval:
+    """Return the interval of equal values: fewer than 59 say little of others."""
+    if not shows_a_constant(count, level):
+        return unbounded(value, count, level)
+    return Interval(
+        estimate=value, low=value, high=value, count=count, level=level, method="constant"
     )
 
 
@@ -167,7 +256,7 @@ def ratio_interval(
 
     Raises:
         UsageError: If there are no values or not as many of one as of the other, one is negative
-            or no finite number, or a setting is out of its range.
+            or no finite number, the ratio is too large, or a setting is out of its range.
     """
     above = numbers("numerators", numerators, low=0.0)
     below = numbers("denominators", denominators, low=0.0)
@@ -178,21 +267,43 @@ def ratio_interval(
     counted = sum(value > 0.0 for value in below)
     if not counted:
         return Interval(estimate=None, low=None, high=None, count=0, level=level, method="constant")
-    ratio = math.fsum(above) / math.fsum(below)
+    # In units of the greatest, so that no square of a number is too large or small to be one.
+    unit = max(below)
+    size = unit if is_rate else max(above) or unit
+    tops, bottoms = [value / size for value in above], [value / unit for value in below]
+    draws = Draws(len(above), resamples, seed)
+    if not is_rate:
+        return _amounts_ratio(tops, bottoms, size / unit, level, draws)
+    ratio = math.fsum(tops) / math.fsum(bottoms)
     most = _most(math.fsum(below), samples)
-    effective = _effective_ratio(above, below, ratio, counted, most) if is_rate else None
+    effective = _effective_ratio(tops, bottoms, ratio, counted, most, level)
     if effective is not None:
-        low, high = share_bounds(ratio * effective, effective, level)
-        return Interval(
-            estimate=ratio, low=low, high=high, count=counted, level=level, method="mid-p"
+        return _counted(ratio, effective, counted, level)
+    low, high = bca(tops, bottoms, ratio, level, draws)
+    return Interval(estimate=ratio, low=low, high=high, count=counted, level=level, method="bca")
+
+
+def _amounts_ratio(
+    above: Sequence[float], below: Sequence[float], unit: float, level: float, draws: Draws
+) -> Interval:
+    """Return the ratio of sums of amounts, times `unit`."""
+    ratio = math.fsum(above) / math.fsum(below)
+    counted = sum(value > 0.0 for value in below)
+    if not ratio * unit <= GREATEST:
+        raise UsageError(
+            f"the ratio is above {GREATEST:g}; expected denominators that are not nearly 0"
         )
+    if says_too_little(draws.count, level):
+        return unbounded(ratio * unit, counted, level)
     if all(math.isclose(one, ratio * other) for one, other in zip(above, below, strict=True)):
-        return constant(ratio, counted, level)
-    low, high = bca(above, below, ratio, level, Draws(len(above), resamples, seed))
+        return _constant(ratio * unit, counted, level)
+    low, high = bca(above, below, ratio, level, draws)
+    if draws.count < CAUTIOUS:
+        low, high = hull((low, high), ratio_bounds(above, below, level))
     return Interval(
-        estimate=ratio,
-        low=low,
-        high=None if math.isinf(high) else high,
+        estimate=ratio * unit,
+        low=low * unit,
+        high=None if math.isinf(high) else high * unit,
         count=counted,
         level=level,
         method="bca",
@@ -227,21 +338,33 @@ def difference_interval(
     require_pairs(before, after)
     require_settings(level, resamples)
     gains = [new - old for old, new in zip(before, after, strict=True)]
+    draws = Draws(len(gains), resamples, seed)
+    if is_rate:
+        return _gained(gains, level, draws)
+    size = max(map(abs, (*before, *after)))
+    return _amount(gains, size, level, lambda each: ("percentile", widened(each, level, draws)))
+
+
+def _gained(gains: Sequence[float], level: float, draws: Draws) -> Interval:
+    """Return the mean of gains from -1 to 1."""
     gain, count = fmean(gains), len(gains)
-    if min(gains) < max(gains):
-        low, high = widened(gains, level, Draws(count, resamples, seed))
-        return Interval(
-            estimate=gain, low=low, high=high, count=count, level=level, method="percentile"
-        )
-    if not is_rate:
-        return constant(gain, count, level)
-    # All the same, mostly no difference at all: so few may differ that none was seen.
-    most = share_bounds(0.0, count, level)[1]
+    method: Literal["exact", "mid-p", "percentile"]
+    if max(gains) - min(gains) <= _SAME:
+        # All the same, mostly no difference at all: so few may differ that none was seen.
+        method = "exact" if count < CAUTIOUS else "mid-p"
+        most = counted_bounds(0.0, float(count), count, level)[1]
+        low, high = gain - most * (1.0 + gain), gain + most * (1.0 - gain)
+    elif says_too_little(count, level):
+        method, (low, high) = "exact", gain_bounds(gains, level)
+    else:
+        method, (low, high) = "percentile", widened(gains, level, draws)
+        if count < CAUTIOUS:
+            low, high = hull((low, high), gain_bounds(gains, level))
     return Interval(
         estimate=gain,
-        low=max(-1.0, gain - most * (1.0 + gain)),
-        high=min(1.0, gain + most * (1.0 - gain)),
+        low=max(low, -1.0),
+        high=min(high, 1.0),
         count=count,
         level=level,
-        method="mid-p",
+        method=method,
     )

@@ -23,6 +23,8 @@ __all__ = ["Draws", "bca", "studentised", "widened"]
 
 _NORMAL: Final = NormalDist()
 _EDGE: Final = 1e-9
+_UNSEEN: Final = 5.0
+_FLAT: Final = 1e-9
 _BLOCK: Final = 1 << 20
 """Inputs drawn at once: 8 MB."""
 
@@ -125,9 +127,12 @@ def studentised(values: Sequence[float], level: float, draws: Draws) -> tuple[fl
     for drawn in draws:
         part = array[drawn]
         spread = part.std(axis=1)
-        with numpy.errstate(divide="ignore", invalid="ignore"):
-            found.append((part.mean(axis=1) - mean) / spread)
-    tail = (1.0 - level) / 2.0
+        apart = part.mean(axis=1) - mean
+        is_flat = spread <= _FLAT * array.std()
+        endless = numpy.where(apart < 0.0, -numpy.inf, numpy.inf)
+        found.append(numpy.where(is_flat, endless, apart / numpy.where(is_flat, 1.0, spread)))
+    # Less is cut off of few inputs, whose long tails are seldom seen.
+    tail = (1.0 - level) / 2.0 * max(1.0 - _UNSEEN / draws.count, 1.0 / _UNSEEN)
     low, high = _ends(numpy.concatenate(found), tail, 1.0 - tail)
     if math.isinf(low) or math.isinf(high):
         return None

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
-__all__ = ["at_least", "share_bounds", "student_quantile"]
+__all__ = ["at_least", "exact_bounds", "share_bounds", "student_quantile"]
 
 _TINY: Final = 1e-300
 _STEPS: Final = 60
@@ -35,6 +35,26 @@ def share_bounds(successes: float, count: float, level: float) -> tuple[float, f
 
     low = 0.0 if successes <= 0.0 else _solved(lambda share: above(share) / 2.0 - tail)
     high = 1.0 if successes >= count else _solved(lambda share: above(share) / 2.0 - 1.0 + tail)
+    return low, high
+
+
+@lru_cache(maxsize=4096)
+def exact_bounds(successes: float, count: float, level: float) -> tuple[float, float]:
+    """Return the interval of a share that holds it at least as often as it says.
+
+    After Clopper and Pearson (1934): what was seen counts whole in both tails.
+
+    Args:
+        successes: From 0 to `count`; both may be fractions, of an effective number of inputs.
+        count: Above 0.
+        level: Two-sided, above 0 and below 1.
+    """
+    tail, failures = (1.0 - level) / 2.0, count - successes
+    low, high = 0.0, 1.0
+    if successes > 0.0:
+        low = _solved(lambda share: _beta(share, successes, failures + 1.0) - tail)
+    if failures > 0.0:
+        high = _solved(lambda share: _beta(share, successes + 1.0, failures) - 1.0 + tail)
     return low, high
 
 

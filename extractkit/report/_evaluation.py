@@ -63,7 +63,8 @@ def _measured_on(figures: EvaluationFigures) -> Iterator[Markup]:
         f"{_counted(inputs, 'input')}, {_counted(len(report.answers), 'configuration')}. "
         f"The unit of analysis is the {report.unit}: several samples of one are averaged first, "
         f"and every interval, at {100 * figures.level:g} %, is over inputs. Rates count all; "
-        'those that leave some out say "of". "?" stands where the data bound nothing.'
+        'those that leave some out say "of". "?" stands where the inputs are too few, or too much '
+        "alike, to bound a figure."
     )
     yield element("p", said, {"class": "lead"})
     for note in figures.notes:
