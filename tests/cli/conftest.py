@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -96,3 +97,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("shop", "shop.models", "shop.front"):
         monkeypatch.delitem(__import__("sys").modules, name, raising=False)
     return tmp_path
+
+
+@pytest.fixture
+def answering(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Let a scripted model answer."""
+
+    def install(reply: Any) -> FakeProvider:
+        provider = FakeProvider(reply)
+        monkeypatch.setattr("extractkit.batch._asking.shared", lambda model: provider)
+        return provider
+
+    return install

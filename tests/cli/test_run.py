@@ -12,20 +12,8 @@ import pytest
 
 from extractkit.errors import AuthenticationError, BadRequestError
 from extractkit.messages import ModelRequest
-from extractkit.testing import FakeProvider, Reply
+from extractkit.testing import Reply
 from tests.cli.conftest import Run
-
-
-@pytest.fixture
-def answering(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Let a scripted model answer."""
-
-    def install(reply: Any) -> FakeProvider:
-        provider = FakeProvider(reply)
-        monkeypatch.setattr("extractkit.batch._asking.shared", lambda model: provider)
-        return provider
-
-    return install
 
 
 def oslo(request: ModelRequest) -> Reply:
