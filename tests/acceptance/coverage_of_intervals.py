@@ -337,9 +337,7 @@ FEW_CASES = [
         low=0.93,
     ),
     Case(name="gain, normal", draw=gain_of(lambda r, n: r.normal(1, 1, n), 0.5), low=0.93),
-    Case(
-        name="gain, lognormal of 1", draw=gain_of(lambda r, n: r.lognormal(0, 1, n), 0), low=0.93
-    ),
+    Case(name="gain, lognormal of 1", draw=gain_of(lambda r, n: r.lognormal(0, 1, n), 0), low=0.93),
     Case(name="gain, 0 or 1", draw=gain_of(lambda r, n: 1.0 * (r.random(n) < 0.3), 0), low=0.93),
     Case(name="tokens for each of 80 % right", draw=tokens_per_success(0.8), low=0.93),
     Case(name="tokens for each of 50 % right", draw=tokens_per_success(0.5), low=0.93),

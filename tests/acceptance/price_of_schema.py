@@ -79,7 +79,8 @@ def main() -> int:
 def _shown(found: Interval | None) -> str:
     if found is None or found.estimate is None:
         return "-"
-    return f"{found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}]"
+    low, high = ("?" if end is None else f"{end:.3f}" for end in (found.low, found.high))
+    return f"{found.estimate:.3f} [{low}, {high}]"
 
 
 if __name__ == "__main__":

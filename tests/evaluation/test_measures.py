@@ -263,7 +263,7 @@ def test_differences_are_paired_by_input() -> None:
     assert found.inputs == 40
     exact = found.rates["exact"]
     assert exact.estimate == pytest.approx(0.25)
-    assert exact.low is not None and exact.low > 0.1
+    assert exact.low is not None and exact.low > 0.09  # 0.04, were they not paired
     assert found.latency["seconds, median"].estimate == pytest.approx(-0.5)
     assert found.amounts["output tokens"].estimate == 0.0
     assert found.fields["/a"].estimate == 0.0

@@ -104,7 +104,7 @@ def test_every_figure_is_a_row_of_csv(report: EvaluationReport) -> None:
         return row
 
     exact = one(configuration="'=right", less="", figure="exact")
-    assert (exact["estimate"], exact["inputs"], exact["method"]) == ("1.0", "4", "mid-p")
+    assert (exact["estimate"], exact["inputs"], exact["method"]) == ("1.0", "4", "exact")
     assert one(configuration="b", field="/lines", figure="recall")["estimate"] == "0.5"
     assert one(configuration="b", field="/total", figure="wrong")["estimate"] == "4"
     assert one(configuration="b", less="'=right", figure="exact")["estimate"] == "-1.0"
