@@ -8,6 +8,7 @@
     _keeping  what came is written down, or held where the disk is full
     _bar      how far a run is, drawn
     _files    a run over a file, which can be killed and goes on
+    _processes  the same in several processes, with _worker (what each of them does)
     _rows     the inputs of such a run
     _output   what is written of it
     _spending what it may cost
@@ -25,7 +26,7 @@ sent again by the engine; this room has no second policy for that.
 from extractkit.batch._bar import showing
 from extractkit.batch._book import Progress
 from extractkit.batch._columns import frame_schema
-from extractkit.batch._files import RunReport, run_file
+from extractkit.batch._files import RunOptions, RunReport, run_file
 from extractkit.batch._frame import extract_frame
 from extractkit.batch._item import Item
 from extractkit.batch._many import Input, ManyOptions, aextract_many, extract_many
@@ -51,6 +52,7 @@ __all__ = [
     "ManyOptions",
     "Progress",
     "Row",
+    "RunOptions",
     "RunReport",
     "SharedJournal",
     "aextract_many",

@@ -130,9 +130,18 @@ class Asker(Generic[T]):
         """Whether something came that could not be kept."""
         return self.keeper is not None and bool(self.keeper.lost())
 
+    @property
+    def is_over(self) -> bool:
+        """Whether no input is asked about any more that is not under way."""
+        return self._is_ended
+
     def end(self) -> None:
         """Ask about no input any more that is not under way."""
         self._is_ended = True
+
+    def leave(self, index: int) -> None:
+        """Take note that the end of all kept an input from ending."""
+        self._left.add(index)
 
     def key(self, given: Given) -> Key:
         """Return which row of the journal holds what came of an input."""
@@ -232,7 +241,7 @@ class Asker(Generic[T]):
 
     def _left_out(self, given: Given) -> Item[T]:
         """Return an item that says why its input was not asked about to the end."""
-        self._left.add(given.index)
+        self.leave(given.index)
         trouble = self.trouble
         if isinstance(trouble, DeadlineExceededError):
             return _item(given, error=trouble)

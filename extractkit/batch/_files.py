@@ -9,25 +9,27 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, Unpack, cast
 
+from extractkit.api import ExtractorOptions
 from extractkit.batch._asking import Asker
 from extractkit.batch._book import Book, Told
 from extractkit.batch._item import Given, Item
 from extractkit.batch._keeping import Keeper
 from extractkit.batch._many import driven
 from extractkit.batch._output import Line, Writer, line_of, write, writer_of
+from extractkit.batch._processes import Crew, asked_apart
 from extractkit.batch._rows import Row, count_rows, read_rows
 from extractkit.batch._spending import Ceiling
 from extractkit.errors import ExtractkitError, UsageError
 from extractkit.journal import Journal, Key
 
-__all__ = ["RunReport", "require_same_target", "require_writable", "run_file"]
+__all__ = ["RunOptions", "RunReport", "require_same_target", "require_writable", "run_file"]
 
 _RUN: Final = Key.of("run", "", target="", model="", parameters={})
 _DIGEST: Final = 16  # bytes
@@ -61,6 +63,12 @@ class RunReport:
     error: ExtractkitError | OSError | None = None
 
 
+class RunOptions(ExtractorOptions, total=False):
+    """The keywords of `run_file` beyond its own, for type checkers; see there."""
+
+    processes: int
+
+
 def run_file(
     target: Any,
     source: str | os.PathLike[str],
@@ -73,7 +81,7 @@ def run_file(
     max_cost_usd: float | None = None,
     is_stopped: Callable[[], bool] | None = None,
     progress: Told | bool | None = None,
-    **options: Any,
+    **options: Unpack[RunOptions],
 ) -> RunReport:
     """Return what came of the rows of a file, which are written to another one.
 
@@ -92,7 +100,10 @@ def run_file(
             nobody knows what is spent.
         is_stopped: Asked before each input; if so, no more are taken, and those under way end.
         progress: True for a bar in the terminal or notebook, or what is told of every answer.
-        options: The keywords of Extractor.
+        options: The keywords of Extractor, and processes: how many ask (1), each with its share of
+            `concurrency` and a model of its own. They are spawned: a script calls this below
+            `if __name__ == "__main__":`, the target stands in a module, and a model that is an
+            object is pickled, and takes its key from the environment.
 
     Raises:
         UsageError: If an argument cannot be used, the output is that of another target, or another
@@ -107,14 +118,11 @@ def run_file(
     place = Path(f"{output}.journal" if journal is None else journal)
     rows = read_rows(source, **(columns or {}))
     require_writable(goal, source, place)
+    model, processes = options.pop("model", None), options.pop("processes", 1)
+    asked: dict[str, Any] = {"model": model, "options": options, "concurrency": concurrency}
+    crew = None if processes == 1 else Crew(target, processes=processes, **asked)
     asker: Asker[Any] = Asker(
-        target,
-        model=options.pop("model", None),
-        concurrency=concurrency,
-        journal=place,
-        retry_failed=retry_failed,
-        deadline_s=None,
-        options=options,
+        target, journal=place, retry_failed=retry_failed, deadline_s=None, **asked
     )
     with asker:
         journal_there = cast("Keeper", asker.keeper).journal
@@ -125,9 +133,8 @@ def run_file(
         book: Book[Any] = Book(
             asker, concurrency=concurrency, ordered=False, total=total, progress=progress
         )
-        run = _Run(asker, book, rows, ceiling, is_stopped)
         with book:
-            return run.carried_out(goal, writer)
+            return _Run(asker, book, rows, ceiling, is_stopped, crew).carried_out(goal, writer)
 
 
 def require_writable(goal: Path, source: str | os.PathLike[str], journal: Path) -> None:
@@ -174,6 +181,7 @@ class _Run:
         rows: Iterator[Row],
         ceiling: Ceiling | None,
         is_stopped: Callable[[], bool] | None,
+        crew: Crew | None,
     ) -> None:
         self._asker = asker
         self._book = book
@@ -181,6 +189,7 @@ class _Run:
         self._rows = rows
         self._ceiling = ceiling
         self._is_stopped = is_stopped
+        self._crew = crew
         self._order = bytearray()  # digests: 16 bytes for each row, and no row twice in memory
         self._known = 0
         self._reason = ""
@@ -190,7 +199,7 @@ class _Run:
         """Ask about every input, write the output, and return what came of it."""
         error: ExtractkitError | OSError | None = None
         try:
-            with closing(driven(self._asker, self._book, self._inputs())) as items:
+            with closing(self._items()) as items:
                 for item in items:  # each is in the journal
                     if self._ceiling is not None:
                         self._ceiling.add(item)
@@ -219,6 +228,11 @@ class _Run:
             reason=self._reason,
             error=error,
         )
+
+    def _items(self) -> Generator[Item[Any], None, None]:
+        if self._crew is None:
+            return driven(self._asker, self._book, self._inputs())
+        return asked_apart(self._asker, self._book, self._inputs(), self._crew)
 
     def _write(self, goal: Path, lines: Iterator[Line], writer: Writer) -> None:
         """Write the output; where that fails, say what the journal has."""

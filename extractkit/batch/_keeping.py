@@ -44,12 +44,16 @@ class Keeper:
     def keep(self, key: Key, item: Item[T]) -> Item[T]:
         """Write down what came of an input; return it, or the error of one that JSON cannot say."""
         item, record = written(item)
+        self.keep_json(key, record)
+        return item
+
+    def keep_json(self, key: Key, record: bytes) -> None:
+        """Write down what came of an input, as `written` gives it."""
         try:
             self.journal.append_json(key, record)
         except OSError as error:
             self._error = self._error or error
             self._held[key.digest] = key, record
-        return item
 
     def retry(self) -> None:
         """Write down what is held, where the disk has room again."""

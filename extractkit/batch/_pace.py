@@ -69,6 +69,10 @@ class Pace:
             self._open_at = time.monotonic() + wait
             asyncio.get_running_loop().call_later(wait, self._let_in)
 
+    def told(self, places: int) -> None:
+        """Take note of how many places there are by what others found, who ask in our place."""
+        self._places = float(places)
+
     def _let_in(self) -> None:
         self.items.let_in()
         self.requests.let_in()
@@ -186,6 +190,11 @@ class Paced:
     def capabilities(self) -> Capabilities:
         """Those of the provider."""
         return self._provider.capabilities
+
+    @property
+    def settings(self) -> object:
+        """Those of the provider, as `facts_of` asks for them; None where it has none."""
+        return getattr(self._provider, "settings", None)
 
     def complete(self, request: ModelRequest, *, timeout_s: float | None = None) -> ModelResponse:
         """Return the answer of the provider; who waits for it is alone, and needs no place."""
