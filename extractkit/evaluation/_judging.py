@@ -1,7 +1,7 @@
 """An answer beside its label, place by place.
 
-Neighbours: `_places` knows the target, `_judged` says what can be found, `_comparators` compare two
-values, `_pairing` pairs elements of lists, `_measures` counts.
+Neighbours: `_places` knows the target, `_selection` the rules of the user, `_judged` says what can
+be found, `_comparators` compare two values, `_pairing` pairs elements of lists, `_measures` counts.
 """
 
 from __future__ import annotations
@@ -9,13 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
-from extractkit.errors import UsageError
 from extractkit.evaluation._comparators import (
     Comparator,
     Exact,
-    Ignored,
     Items,
     Moment,
     Number,
@@ -26,8 +24,9 @@ from extractkit.evaluation._comparators import (
 from extractkit.evaluation._judged import Comparison, Given, Judged, ListMatch, Outcome, State
 from extractkit.evaluation._pairing import MOST_INNER, MOST_PAIRS, Pairs, assigned, by_key
 from extractkit.evaluation._places import LEFT_OUT, Places, Spot, of_place, state
+from extractkit.evaluation._selection import Rule, Selection
 from extractkit.grounding.normalize import fold_phrase
-from extractkit.paths import JsonValue, Pointer, is_array, is_object, join, split
+from extractkit.paths import JsonValue, Pointer, is_array, is_object
 from extractkit.schema import CompiledSchema
 from extractkit.schema.nodes import (
     ArrayNode,
@@ -39,8 +38,6 @@ from extractkit.schema.nodes import (
 from extractkit.schema.plain import json_key
 
 __all__ = ["Rule", "Ruler"]
-
-Rule: TypeAlias = Comparator | Items | Ignored
 
 _Types: TypeAlias = tuple[tuple[Node | None, Node | None], ...]
 """Of the label and of the answer: the node of a place, and the one that it is settled to."""
@@ -68,37 +65,15 @@ class Ruler:
     ) -> None:
         self._places = Places(compiled)
         self._comparators: dict[_Types, Comparator] = {}
-        self._rules = dict(rules or {})
-        self._fields = None if fields is None else [split(field) for field in fields]
-        rule: Any
-        for field, rule in self._rules.items():
-            if not callable(rule) and not isinstance(rule, Items | Ignored):
-                raise UsageError(
-                    f"the rule of {field!r} is {rule!r:.60}; expected a comparator, such as "
-                    "Number(absolute=0.01), or a function of (expected, found)"
-                )
-        for field in [*self._rules, *(fields or ())]:
-            if field and not field.startswith("/"):
-                raise UsageError(f"{field!r} is no JSON Pointer; expected {'/' + field!r}")
-            if not self._places.has(field):
-                raise UsageError(f"{field!r} names no place of the target", pointer=field)
-        for field, rule in self._rules.items():
-            if isinstance(rule, Items):
-                self._require_elements(field, rule)
+        self._chosen = Selection(self._places, rules, fields)
 
     @property
     def rules(self) -> dict[str, str]:
         """How fields are compared that are not compared by their type, in words for a report."""
         return {
-            field: getattr(rule, "__qualname__", repr(rule)) for field, rule in self._rules.items()
+            field: getattr(rule, "__qualname__", repr(rule))
+            for field, rule in self._chosen.rules.items()
         }
-
-    def _require_elements(self, field: Pointer, rule: Items) -> None:
-        element = f"{field}/*"
-        if not self._places.has(element):
-            raise UsageError(f"{rule} is for a list; {field!r} is none", pointer=field)
-        if rule.key is not None and not self._places.has(join(element, rule.key)):
-            raise UsageError(f"no element of {field!r} has the key of {rule}", pointer=field)
 
     def compare(self, expected: JsonValue, found: JsonValue) -> Comparison:
         """Return the answer beside the label, both plain JSON in the user's form."""
@@ -129,33 +104,20 @@ class Ruler:
             count[state(value, node)] += 1
         return counts
 
-    def _is_judged(self, field: str) -> bool:
-        if isinstance(self._rules.get(field), Ignored):
-            return False
-        if self._fields is None or not field:
-            return True
-        mine = split(field)
-        return any(mine[: len(each)] == each[: len(mine)] for each in self._fields)
-
-    def _is_told(self, field: str) -> bool:
-        """Whether the labels speak of all of a field, not of parts alone."""
-        mine = split(field)
-        return self._fields is None or any(mine[: len(each)] == each for each in self._fields)
-
     def _pair(
         self, spot: Spot, expected: JsonValue, found: JsonValue, lists: list[ListMatch]
     ) -> Iterator[Judged]:
-        if not self._is_judged(spot.field):
+        if not self._chosen.is_judged(spot):
             return
         node = self._places.settled(spot.node, expected)
         other = self._places.settled(spot.other, found)
         states = state(expected, node), state(found, other)
-        own = self._rules.get(spot.field)
+        own = self._chosen.comparator(spot)
         if states != ("value", "value"):
             self._alone(spot, expected, lists, is_label=True)
             self._alone(spot, found, lists, is_label=False)
             yield from self._apart(spot, expected, found, states)
-        elif callable(own):
+        elif own is not None:
             yield self._leaf(spot, own, expected, found)
         elif is_object(expected) and is_object(found):
             yield from self._objects(spot.of(node, other), expected, found, lists)
@@ -174,7 +136,7 @@ class Ruler:
         spot = spot.alone(is_label=is_label)
         if not is_array(value) and not is_object(value):
             return
-        if callable(self._rules.get(spot.field)) or not self._is_judged(spot.field):
+        if self._chosen.comparator(spot) or not self._chosen.is_judged(spot):
             return
         if is_array(value):
             lists.append(
@@ -240,10 +202,10 @@ class Ruler:
         leaves: list[tuple[Spot, JsonValue, State]] = [
             (part, held, state(held, node))
             for part, held, node in self._places.leaves(spot, value)
-            if part.is_left_out == spot.is_left_out and self._is_judged(part.field)
+            if part.is_left_out == spot.is_left_out and self._chosen.is_judged(part)
         ]
         parts = [each for each in leaves if each[2] != "null"]
-        if callable(self._rules.get(spot.field)) or (not parts and self._is_told(spot.field)):
+        if self._chosen.comparator(spot) or (not parts and self._chosen.is_told(spot)):
             parts = [(spot, value, "value")]
         elif not parts:  # the labels tell some fields of this object, and none holds anything
             parts, outcome, why = leaves, "empty", "both are null"
@@ -283,7 +245,7 @@ class Ruler:
                 is_right = is_right and each.is_right
                 yield each
         is_other = places.is_typed and spot.node is not spot.other
-        if is_other and is_right and self._is_told(spot.field):
+        if is_other and is_right and self._chosen.is_told(spot):
             yield self._of_another_type(spot, expected, found)
 
     def _of_another_type(self, spot: Spot, expected: JsonValue, found: JsonValue) -> Judged:
@@ -316,7 +278,7 @@ class Ruler:
         found: Sequence[JsonValue],
         lists: list[ListMatch],
     ) -> Iterator[Judged]:
-        rule = self._rules.get(spot.field)
+        rule = self._chosen.rule(spot)
         rule = rule if isinstance(rule, Items) else Items()
         pairs, paired = self._paired(spot, expected, found, rule)
         matched = 0
@@ -419,8 +381,8 @@ class Ruler:
         Each element of a list meets each of the other; each field meets its like, and a sum of
         products is at most the product of the norms (Cauchy and Schwarz).
         """
-        rule = self._rules.get(spot.field)
-        if callable(rule) or not self._is_judged(spot.field):
+        rule = self._chosen.rule(spot)
+        if callable(rule) or not self._chosen.is_judged(spot):
             return 0.0
         parts = list(value.values()) if is_object(value) else value if is_array(value) else []
         weights = [0.0] * len(parts)

@@ -80,6 +80,16 @@ class Places:
         """Whether a field is a place of the target."""
         return any(self._nodes_at(self._tree.root, split(field)))
 
+    def is_single(self, field: Pointer) -> bool:
+        """Whether a field names one element of a list or one key of a map, and not all of them."""
+        tokens = split(field)
+        return any(
+            key != "*" and not (isinstance(node, ObjectNode) and _declares(node, key))
+            for at, key in enumerate(tokens)
+            for node in self._nodes_at(self._tree.root, tokens[:at])
+            if isinstance(node, ArrayNode | ObjectNode)
+        )
+
     def _nodes_at(self, node: Node, tokens: Sequence[str]) -> Iterator[Node]:
         """Yield the nodes at a field."""
         node = self._tree.resolve(node)

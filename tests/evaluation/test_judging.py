@@ -412,6 +412,37 @@ def test_rules_may_name_places_in_maps_recursions_and_anything() -> None:
     ruler(tuple[int, str], rules={"/0": Number(), "/*": Exact()})
 
 
+@pytest.mark.parametrize(
+    ("target", "field", "label", "right", "wrong"),
+    [
+        (dict[str, int], "/a", {"a": 1}, {"a": 1, "b": 3}, {"a": 2}),
+        (tuple[int, str], "/0", [1, "a"], [1, "b"], [2, "a"]),
+        (dict[str, Line], "/a/price", {"a": {"sku": None, "price": 1}},
+         {"a": {"sku": "x", "price": 1}}, {"a": {"sku": None, "price": 2}}),
+        (list[tuple[int, int]], "/*/1", [[1, 2]], [[3, 2]], [[1, 3]]),
+        (Shape, "/inner/names/a", {"inner": {"names": {"a": 1}}},
+         {"inner": {"names": {"a": 1, "b": 1}, "tags": ["x"]}}, {"inner": {"names": {"b": 1}}}),
+    ],
+)  # fmt: skip
+def test_one_key_of_a_map_and_one_position_can_be_told_alone(
+    target: Any, field: str, label: Any, right: Any, wrong: Any
+) -> None:
+    some = ruler(target, fields=[field])
+    found = some.compare(label, right)
+    assert [each.outcome for each in found.places] == ["right"]
+    assert not some.compare(label, wrong).is_exact
+    ignoring = ruler(target, rules={field: Ignored()})
+    assert ignoring.compare(label, wrong).is_exact == ("names" not in field)
+    free = ruler(target, rules={field: lambda expected, found: True}, fields=[field])
+    assert free.compare(label, wrong).is_exact == ("names" not in field)
+
+
+def test_a_rule_of_one_element_comes_before_that_of_all() -> None:
+    rules = {"/*": Number(absolute=1), "/0": Exact()}
+    found = ruler(tuple[int, int], rules=rules).compare([1, 1], [2, 2])
+    assert outcomes(found) == {"/0": "wrong", "/1": "right"}
+
+
 def test_a_comparator_that_says_neither_is_an_error() -> None:
     with pytest.raises(UsageError, match="returned 'yes'"):
         ruler(rules={"/name": lambda expected, found: "yes"}).compare(LABEL, LABEL)
