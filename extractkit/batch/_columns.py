@@ -109,16 +109,20 @@ class Layout:
         """Return what stands in the columns for an item, in the order of the schema."""
         facts: dict[str, Any] = dict.fromkeys(_FACTS)
         facts["status"] = item.status
-        if item.result is None:
-            facts["error"] = _told(item.error)
+        facts["input_tokens"] = item.usage.input_tokens
+        facts["output_tokens"] = item.usage.output_tokens
+        facts["cost_usd"] = None if item.cost_usd is None else float(item.cost_usd)
+        error, record = item.error, JsonObject()
+        if item.result is not None:
+            try:
+                record = item.result.to_record()
+            except UsageError as exc:  # a value that JSON cannot say
+                facts["status"], error = "error", exc
+        if not record:
+            facts["error"] = _told(error)
             return [*(None for _ in self._fields), *facts.values()]
-        record: JsonObject = json.loads(item.result.to_json())
         facts.update((name, _utf8(record[name])) for name in _FLAT)
         facts.update((name, _json(record[name])) for name in _PARTS)
-        facts["input_tokens"] = record["usage"]["input_tokens"]
-        facts["output_tokens"] = record["usage"]["output_tokens"]
-        if item.result.cost_usd is not None:
-            facts["cost_usd"] = float(item.result.cost_usd)
         value = record["value"] if is_object(record["value"]) else {}
         misfits: list[str] = []
         cells = [self._cell(name, value, misfits) for name in self._fields]

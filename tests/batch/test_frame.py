@@ -365,6 +365,26 @@ def test_half_a_character_does_not_break_a_frame(make: Make) -> None:
     assert cells(out, "said") == ["a\\ud83d"]
 
 
+def test_a_value_that_json_cannot_say_is_an_error_of_its_row() -> None:
+    class Looped(BaseModel):
+        parts: list[Any]
+
+        def model_post_init(self, context: Any) -> None:
+            self.parts.append(self.parts)
+
+    out = one(Looped, {"parts": []})
+    assert cells(out, "extraction_status") == ["error"]
+    assert "cannot be written as JSON" in cells(out, "extraction_error")[0]
+    assert cells(out, "extraction_input_tokens")[0] > 0  # it was paid for
+
+
+def test_a_row_that_was_not_asked_about_costs_nothing() -> None:
+    out = extract_frame(pl.DataFrame({"text": ["w-refused", None]}), Word, model=FakeProvider(echo))
+    assert cells(out, "extraction_status") == ["error", "error"]
+    assert cells(out, "extraction_cost_usd") == [0, 0]
+    assert cells(out, "extraction_output_tokens") == [0, 0]
+
+
 def test_a_row_without_a_value_has_null_in_all_columns_of_fields() -> None:
     out = one(Word, {"word": 5}, of_arrow)
     assert cells(out, "extraction_status") == ["invalid"]

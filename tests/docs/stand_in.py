@@ -17,7 +17,7 @@ _BODIES = {"chat/completions": chat.body, "responses": responses.body, "messages
 
 
 @contextlib.contextmanager
-def answering(text: str) -> Iterator[None]:
+def answering(text: str) -> Iterator[Loopback]:
     """Have every hosted model and the default one answer `text`, through the environment."""
 
     def reply(request: Recorded) -> Reply:
@@ -39,4 +39,4 @@ def answering(text: str) -> Iterator[None]:
             "OPENAI_BASE_URL": server.openai_url,
         }
         with mock.patch.dict(os.environ, settings):
-            yield
+            yield server
