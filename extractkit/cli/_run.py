@@ -25,7 +25,7 @@ __all__ = ["COMMAND"]
 
 _EXAMPLE = """\
 extractkit run my.models:Invoice docs.jsonl -o out.jsonl --model openai:gpt-5.4-mini
-extractkit run my.models:Invoice folder/ -o out.parquet --concurrency 32
+extractkit run my.models:Invoice folder/ -o out.parquet --concurrency 128 --processes 4
 extractkit run my.models:Invoice docs.csv -o out.jsonl --text body --id number --limit 100
 extractkit run my.models:Invoice docs.jsonl -o out.jsonl --model openai:gpt-5.4-mini --batch
 
@@ -55,6 +55,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--concurrency", type=int, default=8, metavar="N", help="inputs at once (default: 8)"
+    )
+    parser.add_argument(
+        "--processes", type=int, default=1, metavar="N", help="processes that ask (default: 1)"
     )
     parser.add_argument(
         "--retry-failed", action="store_true", help="ask again about rows that ended in an error"
@@ -111,6 +114,7 @@ def _by_call(
             data,
             arguments.output,
             concurrency=arguments.concurrency,
+            processes=arguments.processes,
             retry_failed=arguments.retry_failed,
             max_cost_usd=arguments.max_cost,
             is_stopped=stop.is_set,
@@ -129,9 +133,10 @@ def _by_batch(
     """Hand the rows over to a provider, and wait; stopped, the same call goes on."""
     from extractkit.batch import run_batch
 
-    if arguments.max_cost is not None or arguments.retry_failed:
+    if arguments.max_cost is not None or arguments.retry_failed or arguments.processes != 1:
         raise UsageError(
-            "--batch hands all rows over at once: leave --max-cost and --retry-failed out"
+            "--batch hands all rows over at once: leave --max-cost, --retry-failed and "
+            "--processes out"
         )
     del given["timeout_s"]  # it is about a call
     with _output.progress() as display:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from extractkit.batch import Progress, RunReport, run_file
+from extractkit.cli import main
 from extractkit.errors import AuthenticationError, UsageError
 from extractkit.testing import FakeProvider
 from tests.acceptance.shared_data import ROOT
@@ -168,3 +171,16 @@ def test_a_script_without_a_guard_is_told_so(tmp_path: Path) -> None:
         told = process.communicate(timeout=60)[1].decode()
     assert process.returncode == 1 and "__main__" in told.splitlines()[-1]
     assert not any((tmp_path / "asked").iterdir())
+
+
+def test_the_command_line_has_them_too(tmp_path: Path) -> None:
+    source = jsonl(tmp_path / "in.jsonl", {"text": "w-1"})
+    call = ["run", "tests.batch.crew:Word", str(source), "-o", str(tmp_path / "out.jsonl")]
+    for given, told in (
+        (["--processes", "9"], "processes=9 have concurrency=8 inputs at once"),
+        (["--processes", "2", "--batch"], "leave --max-cost, --retry-failed and --processes out"),
+    ):
+        said = io.StringIO()
+        with redirect_stderr(said):
+            assert main([*call, *given, "--model", "openai:gpt-5.4-mini"]) == 2
+        assert told in said.getvalue()
