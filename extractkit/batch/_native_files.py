@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,7 @@ def run_batch(
 
     Args:
         target: What is extracted, as of Extractor.
-        source: The inputs, as of `read_rows`; all are in memory at once.
+        source: The inputs, as of `read_rows`; they are read again at the end.
         output: As of `run_file`.
         journal: As of `run_file`; it holds the job.
         columns: The keywords of `read_rows`: text, id, limit, sample.
@@ -67,30 +67,29 @@ def run_batch(
     place = Path(f"{output}.journal" if journal is None else journal)
     writer_of(Path(output))
     require_writable(Path(output), source, place)
-    inputs = _inputs(source, columns)
+    if source == "-":
+        raise UsageError("a batch needs inputs that can be read again: name a file or a folder")
     work: Work[Any] = Work(target, options)
     with Journal(place) as opened:
         require_same_target(opened, work.fingerprint, Path(output))
-        work.begin_or_resume(opened, inputs)
+        work.begin_or_resume(opened, _inputs(source, columns))
         job: BatchJob[Any] = BatchJob(work)
         while not (status := job.status()).is_over:
             if progress is not None:
                 progress(status)
             if wait(poll_s):
                 return _unfinished(status)
-    if _inputs(source, columns) != inputs:
-        raise UsageError(
-            f"{source} changed while its rows were asked about; their answers are in {place}, and "
-            "extract_many(..., journal=...) gives them out"
-        )
+        if not work.is_about(_inputs(source, columns)):
+            raise UsageError(
+                f"{source} changed while its rows were asked about; their answers are in {place}, "
+                "and extract_many(..., journal=...) gives them out"
+            )
     return run_file(target, source, output, journal=place, columns=columns, **options)
 
 
 def _inputs(
     source: str | os.PathLike[str], columns: Mapping[str, Any] | None
-) -> list[tuple[str, str]]:
-    if source == "-":
-        raise UsageError("a batch needs inputs that can be read again: name a file or a folder")
+) -> Iterator[tuple[str, str]]:
     rows = read_rows(source, **(columns or {}))
     return numbered((row.id, row.text) for row in rows if not row.fault)
 

@@ -7,6 +7,7 @@ answers are there, `_native_ledger` keeps all. Each step can be done again: it f
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import zip_longest
 from typing import Any, Final, Generic, TypeVar, cast
 from uuid import uuid4
 
@@ -49,14 +50,14 @@ _NOT_HERE: Final = {
 }
 
 
-def numbered(texts: Iterable[Any]) -> list[tuple[str, str]]:
-    """Return id and text of each input.
+def numbered(texts: Iterable[Any]) -> Iterator[tuple[str, str]]:
+    """Yield id and text of each input; memory: a digest of each.
 
     Raises:
         UsageError: If there is none, one is neither a text nor a pair of texts, or two are the
             same.
     """
-    found: dict[tuple[str, str], int] = {}
+    found: dict[bytes, int] = {}
     for index, given in enumerate(texts):
         match given:
             case str(text):
@@ -68,15 +69,18 @@ def numbered(texts: Iterable[Any]) -> list[tuple[str, str]]:
                     f"input {index} is a {type(given).__name__}; expected a text, or a pair of an "
                     "id and a text"
                 )
-        first = found.setdefault(pair, index)
+        first = found.setdefault(Key.of(*pair, **_NO_FACTS).digest, index)
         if first != index:
             raise UsageError(
                 f"the inputs {first} and {index} have the same id {pair[0]!r} and the same text; "
                 "leave one of them out"
             )
+        yield pair
     if not found:
         raise UsageError("there are no inputs: a batch needs at least one")
-    return list(found)
+
+
+_NO_FACTS: Final[JsonObject] = {"target": "", "model": "", "parameters": {}}
 
 
 class Work(Generic[T]):
@@ -135,7 +139,7 @@ class Work(Generic[T]):
         """Whether nothing more is asked."""
         return bool(self._job["is_cancelled"])
 
-    def begin(self, journal: Journal, inputs: list[tuple[str, str]]) -> None:
+    def begin(self, journal: Journal, inputs: Iterable[tuple[str, str]]) -> None:
         """Write down a new job.
 
         Raises:
@@ -145,10 +149,12 @@ class Work(Generic[T]):
         self.ledger = Ledger(journal)
         if self.ledger.job is not None:
             raise UsageError(f"{journal.path} holds a job: open_batch(...) opens it")
-        for index, (id, text) in enumerate(inputs):
-            self.ledger.add_input(index, id, text)
+        rows = 0
+        for id, text in inputs:
+            self.ledger.add_input(rows, id, text)
+            rows += 1
         self.ledger.write_job(
-            {**self._facts, "id": uuid4().hex[:8], "rows": len(inputs), "is_cancelled": False}
+            {**self._facts, "id": uuid4().hex[:8], "rows": rows, "is_cancelled": False}
         )
         self._read_job()
 
@@ -170,7 +176,7 @@ class Work(Generic[T]):
                 )
         self._read_job()
 
-    def begin_or_resume(self, journal: Journal, inputs: list[tuple[str, str]]) -> None:
+    def begin_or_resume(self, journal: Journal, inputs: Iterable[tuple[str, str]]) -> None:
         """Go on with the job of a journal, which is about these inputs; begin it if there is none.
 
         Raises:
@@ -181,10 +187,15 @@ class Work(Generic[T]):
             self.begin(journal, inputs)
             return
         self.resume(journal)
-        if inputs != [self.ledger.input(index) for index in range(self.rows)]:
+        if not self.is_about(inputs):
             raise UsageError(
                 f"{journal.path} holds a job about other inputs; name another output for these"
             )
+
+    def is_about(self, inputs: Iterable[tuple[str, str]]) -> bool:
+        """Whether these are the inputs of the job, in their order."""
+        kept = map(self.ledger.input, range(self.rows))
+        return all(given == here for given, here in zip_longest(inputs, kept))
 
     def _read_job(self) -> None:
         self._job = cast("JsonObject", self.ledger.job)
