@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, overload
 
+from extractkit.api._cached import CacheLike, kept_in
 from extractkit.api._result_stream import ResultStream
 from extractkit.checks import Check
 from extractkit.engine import (
@@ -21,7 +22,7 @@ from extractkit.engine import (
     extract_flow,
     require_one_answer,
 )
-from extractkit.errors import UnsupportedError, UsageError
+from extractkit.errors import UsageError
 from extractkit.grounding import require_options
 from extractkit.messages import Provider, Sampling
 from extractkit.observe import Observer
@@ -56,12 +57,12 @@ class Options(TypedDict, total=False):
     retry: Retry | None
     samples: int
     timeout_s: float | None
+    cache: CacheLike | None
 
 
 class ExtractorOptions(Options, total=False):
     """The keywords of an Extractor, for type checkers."""
 
-    cache: object
     observers: Sequence[Observer]
     price: Price | None
 
@@ -86,15 +87,15 @@ class Extractor(Generic[T]):
         samples: How many answers to draw, 1 to 1000. With several, `result.confidence` says how far
             they agree, and tokens are drawn at temperature 1 unless `sampling` says otherwise.
         timeout_s: Seconds for the whole call, retries included; None for no limit.
-        cache: Not in this version.
+        cache: Where answers are kept, so that an equal request is sent once: a folder, a
+            `extractkit.cache.Cache`, or any mapping of texts that can be changed.
         observers: Callables that are told of every step; see `extractkit.observe`.
         price: (provider, model, usage) -> US dollars or None, for `result.cost_usd`; such as
             `extractkit.providers.prices.genai_prices`.
 
     Raises:
         UsageError: If an argument is out of its range or names nothing.
-        UnsupportedError: If an option is given that this version does not have, or that needs a
-            package which is not installed.
+        UnsupportedError: If an option is given that needs a package which is not installed.
 
     Examples:
         >>> from extractkit.testing import FakeProvider
@@ -125,7 +126,7 @@ class Extractor(Generic[T]):
         retry: Retry | None = None,
         samples: int = 1,
         timeout_s: float | None = 120.0,
-        cache: object = None,
+        cache: CacheLike | None = None,
         observers: Sequence[Observer] = (),
         price: Price | None = None,
     ) -> None:
@@ -144,7 +145,6 @@ class Extractor(Generic[T]):
             samples=samples,
             timeout_s=timeout_s,
         )
-        _refuse_unbuilt(cache=cache)
         require_options(self._question.grounding)
         self._observers = _callables("observers", _several("observers", observers))
         self._price = price
@@ -152,6 +152,7 @@ class Extractor(Generic[T]):
             _callables("price", (price,))
         self._provider = resolve(model)
         self._owns_provider = self._provider is not model
+        self._kept = kept_in(cache, self._provider)
 
     @property
     def target(self) -> Any:
@@ -238,7 +239,7 @@ class Extractor(Generic[T]):
         live: Live | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> Flow[T]:
-        return extract_flow(
+        flow = extract_flow(
             self._question.about(text),
             provider=self._provider.name,
             model=self._provider.model,
@@ -248,29 +249,14 @@ class Extractor(Generic[T]):
             price=self._price,
             live=live,
         )
+        return flow if self._kept is None else self._kept.flow(flow)
 
 
 @overload
 def extract(target: type[T], text: str, **options: Unpack[Options]) -> ExtractionResult[T]: ...
 @overload
 def extract(target: Any, text: str, **options: Unpack[Options]) -> ExtractionResult[Any]: ...
-def extract(
-    target: Any,
-    text: str,
-    *,
-    model: str | Provider | None = None,
-    strategy: Strategy | str = "auto",
-    instructions: str | None = None,
-    examples: Sequence[Example] = (),
-    checks: Sequence[Check] = (),
-    require: Validity = Validity.CONSISTENT,
-    sampling: Sampling | None = None,
-    decoding: Decoding | None = None,
-    grounding: Grounding | None = None,
-    retry: Retry | None = None,
-    samples: int = 1,
-    timeout_s: float | None = 120.0,
-) -> ExtractionResult[Any]:
+def extract(target: Any, text: str, **options: Unpack[Options]) -> ExtractionResult[Any]:
     """Return what a model says that `text` holds, and what is known about it.
 
     The keywords are those of Extractor. A model named by a string is loaded once and stays loaded
@@ -288,22 +274,7 @@ def extract(
         >>> result.value, result.validity.name, result.findings[0].path
         ([7, 8], 'CONSISTENT', '/1')
     """
-    extractor: Extractor[Any] = Extractor(
-        target,
-        model=shared(model),
-        strategy=strategy,
-        instructions=instructions,
-        examples=examples,
-        checks=checks,
-        require=require,
-        sampling=sampling,
-        decoding=decoding,
-        grounding=grounding,
-        retry=retry,
-        samples=samples,
-        timeout_s=timeout_s,
-    )
-    return extractor.extract(text)
+    return _named_once(target, options).extract(text)
 
 
 @overload
@@ -312,23 +283,7 @@ async def aextract(
 ) -> ExtractionResult[T]: ...
 @overload
 async def aextract(target: Any, text: str, **options: Unpack[Options]) -> ExtractionResult[Any]: ...
-async def aextract(
-    target: Any,
-    text: str,
-    *,
-    model: str | Provider | None = None,
-    strategy: Strategy | str = "auto",
-    instructions: str | None = None,
-    examples: Sequence[Example] = (),
-    checks: Sequence[Check] = (),
-    require: Validity = Validity.CONSISTENT,
-    sampling: Sampling | None = None,
-    decoding: Decoding | None = None,
-    grounding: Grounding | None = None,
-    retry: Retry | None = None,
-    samples: int = 1,
-    timeout_s: float | None = 120.0,
-) -> ExtractionResult[Any]:
+async def aextract(target: Any, text: str, **options: Unpack[Options]) -> ExtractionResult[Any]:
     """Return what `extract` returns, without blocking the event loop.
 
     Raises:
@@ -337,22 +292,13 @@ async def aextract(
         ProviderError: If the model could not be asked.
         DeadlineExceededError: If the time ended before the first answer.
     """
-    extractor: Extractor[Any] = Extractor(
-        target,
-        model=shared(model),
-        strategy=strategy,
-        instructions=instructions,
-        examples=examples,
-        checks=checks,
-        require=require,
-        sampling=sampling,
-        decoding=decoding,
-        grounding=grounding,
-        retry=retry,
-        samples=samples,
-        timeout_s=timeout_s,
-    )
-    return await extractor.aextract(text)
+    return await _named_once(target, options).aextract(text)
+
+
+def _named_once(target: Any, options: Options) -> Extractor[Any]:
+    # A model that is named by a string stays loaded.
+    options["model"] = shared(options.get("model"))
+    return Extractor(target, **options)
 
 
 _V = TypeVar("_V")
@@ -370,12 +316,3 @@ def _callables(name: str, given: tuple[_V, ...]) -> tuple[_V, ...]:
         if not callable(item):
             raise UsageError(f"{name} holds a {type(item).__name__}; expected a callable")
     return given
-
-
-def _refuse_unbuilt(**given: object) -> None:
-    """Refuse what a later version will do, so that nobody believes it was done."""
-    asked = [name for name, value in given.items() if value is not None]
-    if asked:
-        raise UnsupportedError(
-            f"{', '.join(asked)}: this version does not do that yet; leave it out"
-        )

@@ -21,7 +21,7 @@ from extractkit.paths import JsonObject
 
 __all__ = ["facts_of"]
 
-_SILENT: Final = frozenset({"model", "observers", "price", "timeout_s"})
+_SILENT: Final = frozenset({"cache", "model", "observers", "price", "timeout_s"})
 """Options that do not say how an answer comes about, or are told apart (`model`)."""
 
 

@@ -130,7 +130,7 @@ class Asking(Generic[T]):
         answered = [*self._beside, *[judged.response for judged in self._judged]]
         if not answered:
             return
-        error.usage = sum((response.usage for response in answered), Usage())
+        error.usage = sum((response.spent for response in answered), Usage())
         if self._price is not None:
             error.cost_usd = cost_of(self._price, self._provider, answered)
 

@@ -86,7 +86,7 @@ def conclude(
         refusal=_refusal(best),
         stop_reason=best.response.stop,
         partial=best.partial,
-        usage=reduce(add, [response.usage for response in responses]),
+        usage=reduce(add, [response.spent for response in responses]),
         attempts=tuple([item.attempt for item in judged]),
         raw=None if best.is_assembled else best.response,
         provenance=_provenance(setup, provider, best.response, details),
@@ -129,8 +129,9 @@ def conclude_unasked(setup: Setup[T], provider: str) -> ExtractionResult[T]:
 
 
 def cost_of(price: Price, provider: str, responses: Sequence[ModelResponse]) -> Decimal | None:
-    """Return what all answers cost, each by itself; None where one has no known price."""
-    costs = [priced(price, provider, response.model, response.usage) for response in responses]
+    """Return what all answers cost now, each by itself; None where one has no known price."""
+    paid = [response for response in responses if not response.cached]
+    costs = [priced(price, provider, response.model, response.usage) for response in paid]
     known = [cost for cost in costs if cost is not None]
     return sum(known, Decimal(0)) if len(known) == len(costs) else None
 
@@ -167,8 +168,12 @@ def _provenance(
         prompt=prompts.VERSION,
         parameters=chosen_by(setup.request, setup.question),
         versions=_versions(),
-        details={} if response is None else {**response.details, **details},
+        details={} if response is None else {**response.details, **_kept(response), **details},
     )
+
+
+def _kept(response: ModelResponse) -> Mapping[str, Any]:
+    return {"cache": "the answer was kept from an earlier request"} if response.cached else {}
 
 
 @cache

@@ -276,4 +276,5 @@ def attempt_of(answer: Answer, validity: Validity, findings: Sequence[Finding]) 
         usage=response.usage,
         seconds=answer.seconds,
         failures=answer.failures,
+        cached=response.cached,
     )

@@ -121,8 +121,9 @@ class Watch:
             request_id=response.request_id,
             response_id=str(response.details.get("id", "")),
             stop=response.stop,
-            usage=response.usage,
+            usage=response.spent,
             seconds=answer.seconds,
+            cached=response.cached,
             response=None,
         )
         self._tell(event, lambda: dataclasses.replace(event, response=response))

@@ -304,6 +304,8 @@ class ModelResponse:
             by place; no numbers for a place that cannot be scored. With `Scoring.whole` those of
             the tokens and of the end stand before these.
         decisions: For a constraint of kind "decisions": what was decided, in the order of `text`.
+        cached: It was kept from an earlier request, and nobody was asked now: `usage`, `request_id`
+            and `details` are those of then.
     """
 
     text: str
@@ -320,6 +322,12 @@ class ModelResponse:
     broken: str = ""
     scores: tuple[tuple[float, ...], ...] = ()
     decisions: tuple[Decision, ...] = ()
+    cached: bool = False
+
+    @property
+    def spent(self) -> Usage:
+        """Tokens that were read and written now: none for an answer that was kept."""
+        return Usage() if self.cached else self.usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

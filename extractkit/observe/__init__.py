@@ -65,7 +65,7 @@ class ExtractionStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestSent:
-    """One request is about to leave.
+    """One request is about to leave, or to be looked up where answers are kept.
 
     Attributes:
         extraction_id: Names the extraction in all of its events.
@@ -134,8 +134,9 @@ class ResponseReceived:
         request_id: The provider's id of the request; empty where it gives none.
         response_id: The provider's id of the answer; empty where it gives none.
         stop: Why the model stopped.
-        usage: Tokens of this answer.
+        usage: Tokens of this answer; none where it was kept.
         seconds: Wall time of the request.
+        cached: The answer was kept from an earlier request: this one was not sent.
         response: The answer itself, for an observer that asks for text.
     """
 
@@ -148,6 +149,7 @@ class ResponseReceived:
     stop: StopReason
     usage: Usage
     seconds: float
+    cached: bool = False
     response: ModelResponse | None = None
 
 

@@ -239,6 +239,7 @@ class Attempt:
         usage: Tokens of this attempt.
         seconds: Wall time of the request.
         failures: What went wrong on the way before this answer came, in order.
+        cached: It came out of a cache: nobody was asked, and `usage` was spent earlier.
     """
 
     text: str
@@ -248,6 +249,7 @@ class Attempt:
     usage: Usage = Usage()
     seconds: float = 0.0
     failures: tuple[str, ...] = ()
+    cached: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,7 +295,7 @@ class ExtractionResult(Generic[T]):
         refusal: What the model said when it declined.
         stop_reason: Why the model stopped.
         partial: What could be read of an answer that is not whole.
-        usage: Tokens of all attempts together.
+        usage: Tokens of all attempts together; one out of a cache counts none.
         cost_usd: What they cost in US dollars; None where no price was asked for or known.
         presence: How sure it was that null, nothing or a value of this type stands at a place
             that could hold another, by pointer of leaf, object or list.

@@ -73,11 +73,6 @@ def test_grounding_that_cannot_be_done_is_refused_before_anything_is_asked(
     assert provider.requests == []
 
 
-def test_an_option_that_is_not_built_is_refused_and_not_ignored() -> None:
-    with pytest.raises(UnsupportedError, match="cache"):
-        Extractor(Note, model=FakeProvider([]), cache=object())
-
-
 @pytest.mark.parametrize(
     "options",
     [

@@ -22,8 +22,6 @@ _TABLES = {"extractkit.schema.dialects"}
 _LONG_FUNCTIONS: dict[str, int] = {}
 _MANY_PARAMETERS: dict[str, int] = {
     "extractkit.api._extractor:Extractor.__init__": 16,
-    "extractkit.api._extractor:extract": 12,
-    "extractkit.api._extractor:aextract": 12,
 }
 
 

@@ -37,7 +37,8 @@ def test_each_event_is_one_line_of_names_and_values(caplog: pytest.LogCaptureFix
         "effort=low timeout_s=30.000",
         "response_received extraction_id=a number=1 provider=openai model=gpt-test-2026-01-01 "
         "request_id=req_1 response_id=chatcmpl-1 stop=stop input_tokens=90 output_tokens=12 "
-        "cached_input_tokens=0 reasoning_tokens=0 is_complete=true seconds=0.250",
+        "cached_input_tokens=0 reasoning_tokens=0 is_complete=true seconds=0.250 "
+        "cached=false",
         "checks_finished extraction_id=a number=1 validity=consistent errors=0 warnings=2 "
         "seconds=0.001",
     ]
