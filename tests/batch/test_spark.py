@@ -39,6 +39,7 @@ def test_the_program_of_the_page_extracts_in_spark_and_asks_once(tmp_path: Path)
         run = subprocess.run(
             [sys.executable, str(script), str(tmp_path / "journal")],
             env={**os.environ, **here},
+            cwd=tmp_path,  # Spark leaves a folder there
             capture_output=True,
             text=True,
             timeout=180,
@@ -46,4 +47,5 @@ def test_the_program_of_the_page_extracts_in_spark_and_asks_once(tmp_path: Path)
         )
     assert run.returncode == 0, run.stderr[-3000:]
     assert run.stdout == expected
+    assert len(list((tmp_path / "journal").glob("*.journal"))) == 1
     assert len(server.requests) == 1  # for one text, whatever Spark carries out anew
