@@ -15,7 +15,7 @@ import weakref
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from extractkit.errors import MissingDependencyError, UnsupportedError, UsageError
 from extractkit.messages import (
@@ -30,7 +30,7 @@ from extractkit.messages import (
     sampling_given,
 )
 from extractkit.paths import JsonObject
-from extractkit.providers.local._limits import WIDEST_BEAM
+from extractkit.providers.local._limits import MOST_AT_ONCE, WIDEST_BEAM
 from extractkit.providers.local._pieces import apieces, pieces
 from extractkit.providers.local._waiting import Patience
 
@@ -65,14 +65,17 @@ class Local:
             the first of them that works.
         context_tokens: Prompt and answer together, at least 1; None for the engine's default.
         threads: Threads that compute, from 1 to the number of processors (os.cpu_count()). On
-            small busy machines one is fastest.
+            small busy machines one is fastest. With `at_once` above 1 they share the requests, and
+            each computes by itself.
+        at_once: Requests that are worked on at the same time, from 1 to 64; others wait in a
+            queue. Above 1, those with prompt and answer of up to 1024 tokens, or up to
+            `context_tokens` if that is given, are answered together, in memory that is taken for
+            that many; longer ones, streams, beams and scores one at a time beside them. The engine
+            numpy answers one after the other.
 
     Raises:
         UsageError: If an argument is out of range or no whole number.
     """
-
-    at_once: ClassVar[int] = 1
-    """Requests that it works on at the same time; who sends more waits in a queue."""
 
     def __init__(
         self,
@@ -81,6 +84,7 @@ class Local:
         engine: EngineName = "auto",
         context_tokens: int | None = None,
         threads: int = 1,
+        at_once: int = 1,
     ) -> None:
         if engine not in _ENGINES:
             raise UsageError(f"Local(engine={engine!r}): expected one of {', '.join(_ENGINES)}")
@@ -90,10 +94,13 @@ class Local:
         # Far more threads than processors take minutes to start, or end the process.
         legal = f"from 1 to {processors}, the number of processors of this machine"
         _require_count("threads", threads, legal, most=processors)
+        legal = f"from 1 to {MOST_AT_ONCE}"
+        _require_count("at_once", at_once, legal, most=MOST_AT_ONCE)
         self._model = None if model is None else str(model)
         self._engine: EngineName = engine
         self._context_tokens = context_tokens
         self._threads = threads
+        self._at_once = at_once
         self._closed = False
         self._start_unloaded()
         _alive[id(self)] = self
@@ -113,6 +120,11 @@ class Local:
     def model(self) -> str:
         """The model's name as the caller gave it, after "local:"."""
         return f"local:{self._model or _EMBEDDED}"
+
+    @property
+    def at_once(self) -> int:
+        """Requests that it works on at the same time; who sends more waits in a queue."""
+        return self._at_once
 
     @property
     def settings(self) -> JsonObject:
@@ -159,7 +171,7 @@ class Local:
     ) -> ModelResponse:
         """Return the answer to `request` without blocking the event loop.
 
-        The work is done in a thread of this provider. Cancelling takes a waiting request out of
+        The work is done in threads of this provider. Cancelling takes a waiting request out of
         the queue and ends a running one at its next token; others do not notice.
 
         Raises:
@@ -265,12 +277,17 @@ class Local:
         self,
         request: ModelRequest,
         patience: Patience,
-        tell: Callable[[Growing], None] = lambda answer: None,
+        tell: Callable[[Growing], None] | None = None,
     ) -> ModelResponse:
+        """Return the answer, having told of it while it grew where somebody listens."""
         lease = self._open(patience)
         try:
-            with patience.hold(lease.session.lock):
-                return lease.session.answer(request, patience, tell)
+            session = lease.session
+            response = None if tell else session.answer_in_lane(request, patience)
+            if response is not None:
+                return response
+            with patience.hold(session.lock):
+                return session.answer(request, patience, tell or (lambda answer: None))
         finally:
             lease.release()
 
@@ -305,13 +322,16 @@ class Local:
             engine=self._engine,
             context_tokens=self._context_tokens,
             threads=self._threads,
+            at_once=self._at_once,
         )
 
     def _submit(self, work: Callable[[], R]) -> Future[R]:
         with self._lock:
             self._refuse_closed()
             if self._worker is None:
-                self._worker = ThreadPoolExecutor(1, thread_name_prefix="extractkit-local")
+                self._worker = ThreadPoolExecutor(
+                    self._at_once, thread_name_prefix="extractkit-local"
+                )
             return self._worker.submit(work)
 
     def _refuse_closed(self) -> None:
@@ -319,11 +339,12 @@ class Local:
             raise UsageError(f"this provider ({self.model}) is closed; make a new Local(...)")
 
     def _settings(self) -> tuple[Any, ...]:
-        return (self._model, self._engine, self._context_tokens, self._threads)
+        return (self._model, self._engine, self._context_tokens, self._threads, self._at_once)
 
     def __repr__(self) -> str:
-        model, engine, context_tokens, threads = self._settings()
-        return f"Local({model!r}, {engine=}, {context_tokens=}, {threads=})"
+        model, engine, context_tokens, threads, at_once = self._settings()
+        together = "" if at_once == 1 else f", {at_once=}"
+        return f"Local({model!r}, {engine=}, {context_tokens=}, {threads=}{together})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Local):
@@ -351,9 +372,15 @@ if hasattr(os, "register_at_fork"):
 
 
 def _unpickle(
-    model: str | None, engine: EngineName, context_tokens: int | None, threads: int
+    model: str | None,
+    engine: EngineName,
+    context_tokens: int | None,
+    threads: int,
+    at_once: int = 1,
 ) -> Local:
-    return Local(model, engine=engine, context_tokens=context_tokens, threads=threads)
+    return Local(
+        model, engine=engine, context_tokens=context_tokens, threads=threads, at_once=at_once
+    )
 
 
 def _require_count(name: str, value: object, legal: str, *, most: float = float("inf")) -> None:

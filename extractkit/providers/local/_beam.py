@@ -242,7 +242,7 @@ class _Search:
         logits = self._evaluate(beginning)
         legal = beginning.legal
         scores = logits if legal is None else logits.take(legal)
-        require_finite(scores.max(), self._engine)
+        require_finite(scores.max(), self._engine.name)
         return _Seen(beginning=beginning, logits=logits, scores=scores, mass=log_mass(scores))
 
     def _evaluate(self, beginning: _Beginning) -> Logits:

@@ -1,8 +1,12 @@
 """The decoding loop: a prompt and a mask in, tokens and what is known about them out.
 
 Neighbours: `_engine` computes logits, `_growing` holds the answer to its mask, `_sampling` chooses,
-`_recording` keeps the probabilities; `_beam` follows several answers at once. This file knows no
-schema and no provider; `decode` is also what benchmarks call.
+`_recording` keeps the probabilities; `_beam` follows several beginnings of one answer at once. This
+file knows no schema and no provider; `decode` is also what benchmarks call.
+
+How an answer is written is a generator, `written`, that evaluates nothing: it says which tokens are
+to be evaluated, and is sent the logits. `decode` does that with an engine for one answer; `_lanes`
+does it for several together.
 
 A prompt is evaluated in two parts, the stable one and the rest, each from its own start in pieces
 of the same size, whether or not the stable part is in the engine's memory already. So the sums
@@ -14,8 +18,9 @@ from __future__ import annotations
 import codecs
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final, TypeAlias
 
 from extractkit.errors import DeadlineExceededError, ProviderError
 from extractkit.messages import StopReason, TokenLogprob
@@ -27,9 +32,24 @@ from extractkit.providers.local._penalties import Penalties
 from extractkit.providers.local._recording import Recorder
 from extractkit.providers.local._sampling import Sampler
 
-__all__ = ["Decoded", "Passes", "PromptMemory", "decode", "require_finite", "text_of"]
+__all__ = [
+    "PIECE",
+    "Decoded",
+    "Passes",
+    "PromptMemory",
+    "Tally",
+    "Writing",
+    "decode",
+    "require_finite",
+    "text_of",
+    "written",
+]
 
-_PIECE = 128  # tokens between two looks at the clock while a prompt is evaluated
+PIECE: Final = 128
+"""Tokens between two looks at the clock while a prompt is evaluated."""
+
+Writing: TypeAlias = Generator[list[int], Logits, float | None]
+"""Yields tokens to evaluate, is sent the logits after them; returns as `Decoded.end_logprob`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,10 +113,10 @@ class PromptMemory:
 
     def feed(self, tokens: Sequence[int], check: Callable[[], None]) -> Logits:
         """Append `tokens` (at least one) and return the logits after the last."""
-        last = (len(tokens) - 1) // _PIECE * _PIECE
-        for start in range(0, last, _PIECE):
+        last = (len(tokens) - 1) // PIECE * PIECE
+        for start in range(0, last, PIECE):
             check()
-            self._evaluate(tokens[start : start + _PIECE])
+            self._evaluate(tokens[start : start + PIECE])
         check()
         return self._evaluate(tokens[last:])
 
@@ -111,38 +131,25 @@ class PromptMemory:
         return logits
 
 
-class Passes:
-    """The passes of the model over one prompt and what is written behind it.
-
-    Args:
-        memory: The engine, and what it remembers.
-        prompt: What is answered.
-        check: Called before each piece that is evaluated; may raise to end the work.
+class Tally:
+    """How often the model was asked for one answer, and when.
 
     Attributes:
-        count: How many there were, that over the prompt's last piece included.
+        count: Passes of the model, that over the prompt's last piece included.
+        reused: Tokens of the prompt's stable part that were in memory.
     """
 
-    def __init__(self, memory: PromptMemory, prompt: Prompt, check: Callable[[], None]) -> None:
-        self._memory = memory
-        self._prompt = prompt
-        self._check = check
+    def __init__(self) -> None:
         self.count = 0
-        self._reused = 0
+        self.reused = 0
         self._began = time.perf_counter()
         self._first_choice_at: float | None = None
 
-    def logits(self, pending: list[int]) -> Logits:
-        """Return the logits after `pending`, which is emptied; first the prompt comes before it."""
-        if not self.count:
-            self._reused = self._memory.begin(self._prompt.stable, self._check)
-            pending[:0] = self._prompt.rest
-        logits = self._memory.feed(pending, self._check)
-        pending.clear()
+    def passed(self) -> None:
+        """Count one pass, which has ended now."""
         self.count += 1
         if self._first_choice_at is None:
             self._first_choice_at = time.perf_counter()
-        return logits
 
     def decoded(
         self,
@@ -167,12 +174,38 @@ class Passes:
             stop_detail=answer.detail,
             forward_passes=self.count,
             forced_tokens=answer.forced,
-            prompt_tokens_reused=self._reused,
+            prompt_tokens_reused=self.reused,
             prefill_s=first - self._began,
             decode_s=ended - first,
             end_logprob=end_logprob,
             beam=beam or {},
         )
+
+
+class Passes(Tally):
+    """The passes of the model over one prompt and what is written behind it.
+
+    Args:
+        memory: The engine, and what it remembers.
+        prompt: What is answered.
+        check: Called before each piece that is evaluated; may raise to end the work.
+    """
+
+    def __init__(self, memory: PromptMemory, prompt: Prompt, check: Callable[[], None]) -> None:
+        super().__init__()
+        self._memory = memory
+        self._prompt = prompt
+        self._check = check
+
+    def logits(self, pending: list[int]) -> Logits:
+        """Return the logits after `pending`, which is emptied; first the prompt comes before it."""
+        if not self.count:
+            self.reused = self._memory.begin(self._prompt.stable, self._check)
+            pending[:0] = self._prompt.rest
+        logits = self._memory.feed(pending, self._check)
+        pending.clear()
+        self.passed()
+        return logits
 
 
 def decode(
@@ -215,76 +248,116 @@ def decode(
         vocabulary, mask=mask, limit=limit, recorder=recorder, batch_forced=batch_forced
     )
     passes = Passes(memory, prompt, check)
-    run = _Run(
-        memory.engine, passes, answer, sampler=sampler, penalties=penalties, recorder=recorder
+    writing = written(
+        answer,
+        engine=memory.engine.name,
+        sampler=sampler,
+        penalties=penalties,
+        recorder=recorder,
+        check=check,
+        tell=tell,
     )
-    begun = False
+    return passes.decoded(answer, end_logprob=_carried_out(writing, passes.logits))
+
+
+def _carried_out(writing: Writing, evaluate: Callable[[list[int]], Logits]) -> float | None:
+    """Evaluate what `writing` asks for until it ends; return what it returns."""
+    try:
+        run = next(writing)
+        while True:
+            try:
+                logits = evaluate(run)
+            except DeadlineExceededError as late:
+                run = writing.throw(late)
+            else:
+                run = writing.send(logits)
+    except StopIteration as ended:
+        end_logprob: float | None = ended.value
+        return end_logprob
+
+
+def written(
+    answer: Growing,
+    *,
+    engine: str,
+    sampler: Sampler,
+    penalties: Penalties | None = None,
+    recorder: Recorder | None = None,
+    check: Callable[[], None] = lambda: None,
+    tell: Callable[[Growing], None] = lambda answer: None,
+) -> Writing:
+    """Grow `answer` to its end, yielding the tokens behind the prompt that are to be evaluated.
+
+    A DeadlineExceededError that is thrown in, or raised by `check`, ends the answer where it is, if
+    the model has chosen anything yet.
+
+    Args:
+        answer: At its start.
+        engine: Whose logits are sent, for messages.
+        sampler: Chooses among the legal tokens.
+        penalties: As of `decode`.
+        recorder: Makes the records of chosen tokens; None where nothing is recorded.
+        check: As of `decode`; it is not called while something is evaluated.
+        tell: As of `decode`.
+
+    Raises:
+        ProviderError: If the matcher fails, or the logits are not finite.
+        DeadlineExceededError: If it came before the model had chosen anything.
+    """
+    asked = begun = False
+    end_logprob: float | None = None
     try:
         while answer.goes_on():
             check()
-            if begun := passes.count > 0:
+            if begun := asked:
                 tell(answer)
-            run.step()
+            legal = answer.legal()
+            if answer.take_only(legal):
+                continue
+            run, answer.pending = answer.pending, []
+            logits = yield run
+            asked = True
+            token, record = _chosen(logits, legal, sampler, penalties, recorder, engine)
+            if answer.ends(token):
+                end_logprob = None if record is None else record.logprob
+                continue
+            answer.append(token, record)
+            if penalties is not None:
+                penalties.count(token)
     except DeadlineExceededError:
         if not begun:
             raise
         answer.cut()
-    return passes.decoded(answer, end_logprob=run.end_logprob)
+    return end_logprob
 
 
-class _Run:
-    """How one answer is grown by the model."""
-
-    def __init__(
-        self,
-        engine: Engine,
-        passes: Passes,
-        answer: Growing,
-        *,
-        sampler: Sampler,
-        penalties: Penalties | None,
-        recorder: Recorder | None,
-    ) -> None:
-        self._engine = engine
-        self._passes = passes
-        self._answer = answer
-        self._sampler = sampler
-        self._penalties = penalties
-        self._recorder = recorder
-        self.end_logprob: float | None = None
-
-    def step(self) -> None:
-        """Append one token that the model chooses, or find that the answer ends here."""
-        legal = self._answer.legal()
-        if not self._answer.take_only(legal):
-            self._choose(self._passes.logits(self._answer.pending), legal)
-
-    def _choose(self, logits: Logits, legal: Legal | None) -> None:
-        scores = logits if legal is None else logits.take(legal)
-        wanted = scores if self._penalties is None else self._penalties.applied(scores)
-        place = self._sampler.choose(wanted)
-        require_finite(scores[place], self._engine)
-        token = place if legal is None else int(legal[place])
-        record = None
-        if self._recorder is not None:
-            record = self._recorder.chosen(logits, scores, place, legal=legal)
-        if self._answer.ends(token):
-            self.end_logprob = None if record is None else record.logprob
-            return
-        self._answer.append(token, record)
-        if self._penalties is not None:
-            self._penalties.count(token)
+def _chosen(
+    logits: Logits,
+    legal: Legal | None,
+    sampler: Sampler,
+    penalties: Penalties | None,
+    recorder: Recorder | None,
+    engine: str,
+) -> tuple[int, TokenLogprob | None]:
+    """Return the next token and its record."""
+    scores = logits if legal is None else logits.take(legal)
+    wanted = scores if penalties is None else penalties.applied(scores)
+    place = sampler.choose(wanted)
+    require_finite(scores[place], engine)
+    token = place if legal is None else int(legal[place])
+    record = None if recorder is None else recorder.chosen(logits, scores, place, legal=legal)
+    return token, record
 
 
-def require_finite(score: float, engine: Engine) -> None:
-    """Return if the best score is a number.
+def require_finite(score: float, engine: str) -> None:
+    """Return if the best score is a number; `engine` is named where it is not.
 
     Raises:
         ProviderError: If it is not.
     """
     if not math.isfinite(score):
         raise ProviderError(
-            f"the engine {engine.name!r} returned logits that are not finite; the weights file or "
+            f"the engine {engine!r} returned logits that are not finite; the weights file or "
             "the library is damaged",
             provider="local",
         )

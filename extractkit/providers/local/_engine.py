@@ -6,7 +6,7 @@ schema, no prompt and no sampling.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from extractkit.providers.local._tree import TokenTree
 
-__all__ = ["Engine", "Logits", "Vocabulary"]
+__all__ = ["Engine", "LaneEngine", "Logits", "OpenLanes", "Vocabulary"]
 
 Logits: TypeAlias = npt.NDArray[np.float32]
 """Unnormalised log-probabilities, shape (n_vocab,) or (n_tokens, n_vocab)."""
@@ -46,10 +46,12 @@ class Engine(Protocol):
     Attributes:
         name: Which engine this is: "libllama" or "numpy".
         branches: How many branches can be kept at once; 0 where none can.
+        open_lanes: Opens lanes beside the sequence, which end with the engine.
     """
 
     name: str
     branches: int
+    open_lanes: OpenLanes
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -132,5 +134,57 @@ class Engine(Protocol):
         ...
 
     def close(self) -> None:
-        """Release memory; closing twice is fine."""
+        """Release memory, that of lanes too; closing twice is fine."""
+        ...
+
+
+class OpenLanes(Protocol):
+    """Opens lanes."""
+
+    def __call__(self, count: int, tokens: int) -> LaneEngine | None:
+        """Return lanes of their own, which another thread may use; None where there are none.
+
+        Args:
+            count: How many, at least 1.
+            tokens: Tokens that each can hold, at least.
+
+        Raises:
+            ProviderError: If there is no memory for them.
+        """
+        ...
+
+
+class LaneEngine(Protocol):
+    """Computes logits for several sequences together. Not thread-safe: one user at a time.
+
+    Lanes are counted from 1; 0 is the root, from which they can begin. Logits are those that the
+    engine itself would compute, bit for bit, if it were fed with the same pieces: they do not
+    depend on the other lanes.
+
+    Attributes:
+        count: How many lanes there are.
+        tokens: Most tokens of each.
+    """
+
+    count: int
+    tokens: int
+
+    def evaluate(self, runs: Mapping[int, Sequence[int]]) -> Logits:
+        """Append tokens to lanes, and return the logits after the last of each, in rows.
+
+        Args:
+            runs: Tokens by lane, all of one length, at least one; the rows come in this order.
+
+        Raises:
+            UsageError: If a lane would have more than `tokens`.
+            ProviderError: If the computation fails.
+        """
+        ...
+
+    def copy(self, lane: int) -> None:
+        """Make `lane` what the root is."""
+        ...
+
+    def clear(self, lane: int) -> None:
+        """Forget all tokens of `lane`."""
         ...

@@ -1,7 +1,7 @@
 """The default engine: llama.cpp, called through ctypes.
 
-Neighbours: `_library` finds and binds the library; `_load` opens this engine and tests it;
-`_engine` states the protocol; `_sequence` keeps the tokens.
+Neighbours: `_library` finds and binds the library, `_contexts` makes its contexts; `_load` opens
+this engine and tests it; `_engine` states the protocol; `_sequence` keeps the tokens.
 """
 
 from __future__ import annotations
@@ -17,20 +17,19 @@ import numpy as np
 import numpy.typing as npt
 
 from extractkit.errors import ProviderError, UnsupportedError
-from extractkit.providers.local._engine import Logits, Vocabulary
-from extractkit.providers.local._library import Batch, Blob, Library, library
-from extractkit.providers.local._limits import WIDEST_BEAM
+from extractkit.providers.local._contexts import CHUNK, one_sequence
+from extractkit.providers.local._engine import Logits, OpenLanes, Vocabulary
+from extractkit.providers.local._library import Batch, Library, library
+from extractkit.providers.local._llama_lanes import open_lanes
 from extractkit.providers.local._sequence import Sequence as Evaluated
 from extractkit.providers.local._sequence import utf8
 from extractkit.providers.local._tree import TokenTree
 
 __all__ = ["LibllamaEngine"]
 
-_CHUNK = 512  # tokens in one call of llama_decode
 _NOT_TEXT = 0b1011  # llama_token_attr: unknown, unused, control
 _LONGEST_PIECE = 256
 _SPARE = 8  # tokens that a text may have more than bytes
-_FLAGS = bytes((0, 1, 1, 1, 1, 0))  # from embeddings to kv_unified
 _END_KEY = b"tokenizer.ggml.eos_token_id"
 
 
@@ -82,7 +81,7 @@ class LibllamaEngine:
                 trained=calls.model_n_ctx_train(handles.model),
                 vocabulary_size=self._size,
             )
-            handles.context, self.branches = _context(
+            handles.context, self.branches = one_sequence(
                 calls, handles.model, self._sequence.context_tokens, exact_cache=exact_cache
             )
             self._context = handles.context
@@ -92,6 +91,9 @@ class LibllamaEngine:
         calls.set_n_threads(self._context, threads, threads)
         self._memory = calls.get_memory(self._context)
         self._feed = _Feed()
+        self.open_lanes: OpenLanes = partial(
+            open_lanes, calls, handles.model, handles.lanes, vocabulary_size=self._size
+        )
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -132,9 +134,9 @@ class LibllamaEngine:
         ids = self._sequence.admit(tokens)
         start = len(self._sequence)
         rows: list[Logits] = []
-        for first in range(0, len(ids), _CHUNK):
-            chunk = ids[first : first + _CHUNK]
-            last = first + _CHUNK >= len(ids)
+        for first in range(0, len(ids), CHUNK):
+            chunk = ids[first : first + CHUNK]
+            last = first + CHUNK >= len(ids)
             try:
                 self._decode(
                     self._feed.batch(chunk, start + first, every=every, last=last), start + first
@@ -177,8 +179,8 @@ class LibllamaEngine:
         positions = np.asarray(tree.depths(), dtype=np.int32) + start
         found: list[Logits] = []
         try:
-            for first in range(0, len(ids), _CHUNK):
-                part = slice(first, first + _CHUNK)
+            for first in range(0, len(ids), CHUNK):
+                part = slice(first, first + CHUNK)
                 self._decode(_tree_batch(ids[part], positions[part], within[part]), start + first)
                 size = len(ids[part])
                 found.append(self._read(self._library.get_logits(self._context), size))
@@ -249,7 +251,7 @@ class LibllamaEngine:
         self._library.memory_seq_rm(self._memory, branch + 1, -1, -1)
 
     def close(self) -> None:
-        """Release memory; closing twice is fine."""
+        """Release memory, that of lanes too; closing twice is fine."""
         self._sequence.close()
         self._finalizer()
 
@@ -262,11 +264,14 @@ class _Handles:
         self._process = os.getpid()
         self.model: int | None = None
         self.context: int | None = None
+        self.lanes: list[int] = []
 
     def free(self) -> None:
-        """Free the context, then the model; a forked child leaves its parent's alone."""
+        """Free the contexts, then the model; a forked child leaves its parent's alone."""
         if os.getpid() != self._process:
             return
+        for context in self.lanes:
+            self._calls.free(context)
         if self.context:
             self._calls.free(self.context)
         if self.model:
@@ -281,85 +286,16 @@ def _model(calls: Library, path: Path) -> int:
     return int(model)
 
 
-def _context(
-    calls: Library, model: int, context_tokens: int, *, exact_cache: bool
-) -> tuple[int, int]:
-    """Return a context and how many branches it has room for beside the one sequence.
-
-    n_ctx, n_batch and n_ubatch have been the struct's first fields since 2024; they are read
-    back, so a release that moved them is noticed.
-    """
-    chunk = min(_CHUNK, context_tokens)
-    parameters = calls.context_default_params()
-    parameters.words[0:3] = (context_tokens, chunk, chunk)
-    _set_attention(calls, parameters, exact_cache=exact_cache)
-    branches = _set_branches(calls, parameters)
-    make = partial(calls.init_from_model, model, parameters)
-    context = make()
-    if not context:
-        raise calls.failure(f"llama.cpp cannot make a context of {context_tokens} tokens", make)
-    got = (calls.n_ctx(context), calls.n_batch(context), calls.n_ubatch(context))
-    # The library rounds a context up to what its kernels like. One that is not shared among the
-    # sequences is cut into parts.
-    is_whole = not branches or calls.n_ctx_seq(context) == got[0]
-    is_asked = context_tokens <= got[0] < context_tokens + 1024 and got[1:] == (chunk, chunk)
-    if not (is_whole and is_asked):
-        calls.free(context)
-        raise calls.failure(
-            f"{calls.package} made a context of (tokens, batch, part) = {got} where "
-            f"{(context_tokens, chunk, chunk)} was asked for: its parameters have another layout"
-        )
-    return int(context), branches
-
-
-def _set_branches(calls: Library, parameters: Blob) -> int:
-    """Set n_seq_max, the fourth field, and kv_unified; return how many branches there can be.
-
-    The latter is the last of six flags that are off, on four times, and off by default. Where it is
-    not found there are no branches; nor are there with fewer tokens than sequences, for which the
-    library would end the process.
-    """
-    flags = bytes(parameters).find(_FLAGS, 64)
-    few = parameters.words[1] <= WIDEST_BEAM
-    if few or not calls.can_branch or flags < 0 or parameters.words[3] != 1:
-        return 0
-    parameters.words[3] = 1 + WIDEST_BEAM
-    ctypes.memset(ctypes.addressof(parameters) + flags + len(_FLAGS) - 1, 1, 1)
-    return WIDEST_BEAM
-
-
-def _set_attention(calls: Library, parameters: Blob, *, exact_cache: bool) -> None:
-    """Set flash_attn_type, and type_k and type_v, which are known by what surrounds them.
-
-    The first is the last of four enums that are -1 by default, the others are both 1 (16-bit
-    floats) and follow two null pointers. Where the first is not found, the library decides.
-    """
-    words = list(parameters.words)
-    enums = next((at for at in range(3, 24) if words[at : at + 4] == [0xFFFFFFFF] * 4), None)
-    after = range(0) if enums is None else range(enums + 4, 48)
-    types = next((at for at in after if words[at : at + 6] == [0, 0, 0, 0, 1, 1]), None)
-    if enums is not None:
-        parameters.words[enums + 3] = 0
-    if not exact_cache:
-        return
-    if types is None:
-        raise UnsupportedError(
-            f"exact_cache: {calls.package} has another layout of its context parameters; use the "
-            "pinned version of the extra 'local'"
-        )
-    parameters.words[types + 4] = parameters.words[types + 5] = 0
-
-
 class _Feed:
     """Arrays that llama_decode reads its tokens from, filled anew for every call."""
 
     def __init__(self) -> None:
-        self._token = np.zeros(_CHUNK, dtype=np.int32)
-        self._pos = np.zeros(_CHUNK, dtype=np.int32)
-        self._wanted = np.zeros(_CHUNK, dtype=np.int8)
-        self._count = np.ones(_CHUNK, dtype=np.int32)
+        self._token = np.zeros(CHUNK, dtype=np.int32)
+        self._pos = np.zeros(CHUNK, dtype=np.int32)
+        self._wanted = np.zeros(CHUNK, dtype=np.int8)
+        self._count = np.ones(CHUNK, dtype=np.int32)
         self._zero = np.zeros(1, dtype=np.int32)
-        self._sequences = np.full(_CHUNK, self._zero.ctypes.data, dtype=np.uintp)
+        self._sequences = np.full(CHUNK, self._zero.ctypes.data, dtype=np.uintp)
         self._batch = Batch(
             n_tokens=0,
             token=self._token.ctypes.data,

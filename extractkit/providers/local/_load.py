@@ -52,6 +52,7 @@ class _Key:
     engine: EngineName
     context_tokens: int | None
     threads: int
+    at_once: int
     process: int
 
 
@@ -126,6 +127,7 @@ def open_engine(
     engine: EngineName = "auto",
     context_tokens: int | None = None,
     threads: int = 1,
+    at_once: int = 1,
 ) -> Opened:
     """Return a share of the loaded model, loading, checking and testing it if nobody uses it.
 
@@ -137,6 +139,7 @@ def open_engine(
         engine: "libllama", "numpy", or "auto": the first, or the second where it fails.
         context_tokens: Most tokens of a sequence; None for what the model was trained for.
         threads: Threads that compute.
+        at_once: How many requests are answered together; who differs in it shares no engine.
 
     Raises:
         UsageError: If the model is unknown, the file is no GGUF file, or the context too long.
@@ -146,7 +149,7 @@ def open_engine(
         ProviderError: If the file is damaged, the library fails, or the self-test does.
     """
     path = _weights.find(model).resolve()
-    key = _Key(path, engine, context_tokens, threads, os.getpid())
+    key = _Key(path, engine, context_tokens, threads, at_once, os.getpid())
     with _lock:
         loaded = _loaded.setdefault(key, _Loaded())
         loaded.users += 1

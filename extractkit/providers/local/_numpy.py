@@ -25,7 +25,7 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  
 
 from extractkit.errors import ProviderError, UnsupportedError
 from extractkit.providers.local._bpe import Tokenizer
-from extractkit.providers.local._engine import Logits, Vocabulary
+from extractkit.providers.local._engine import Logits, OpenLanes, Vocabulary
 from extractkit.providers.local._gguf import BLOCKS, Gguf, Tensor, read_gguf
 from extractkit.providers.local._limits import WIDEST_BEAM
 from extractkit.providers.local._sequence import Sequence as Evaluated
@@ -114,6 +114,7 @@ class NumpyEngine:
     branches = WIDEST_BEAM
 
     def __init__(self, path: Path, *, context_tokens: int | None = None, threads: int = 1) -> None:
+        self.open_lanes: OpenLanes = _no_lanes
         head = read_gguf(path)
         self._shape = shape = _shape(head)
         self._words = Tokenizer(head)
@@ -388,6 +389,10 @@ def _feed_forward(layer: _Layer, normed: Floats) -> Floats:
     gate = layer.gate.times(normed)
     opened: Floats = np.divide(gate, 1 + np.exp(-gate))
     return layer.down.times(opened * layer.up.times(normed))
+
+
+def _no_lanes(count: int, tokens: int) -> None:
+    """Return None: this engine evaluates one sequence only."""
 
 
 def _shape(head: Gguf) -> _Shape:

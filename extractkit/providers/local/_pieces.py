@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from extractkit.errors import UsageError
 from extractkit.messages import Delta, ModelResponse
-from extractkit.providers.local._waiting import Patience
+from extractkit.providers.local._waiting import Handing, Patience
 
 if TYPE_CHECKING:
     from extractkit.providers.local._growing import Growing
@@ -122,7 +122,7 @@ class _Maker:
             if (piece := told.next(answer)) is not None:
                 self._hand(piece)
 
-        with _Handing(self._hand):
+        with Handing(self._hand):
             self._hand(told.last(self._work(tell)))
 
     def opened(self, item: _Item) -> Delta:
@@ -143,21 +143,6 @@ class _Maker:
                 "this stream was begun before the process was forked, and only the parent can "
                 "read it; begin it again in the child"
             )
-
-
-class _Handing:
-    """A block whose exception goes to the reader instead of the thread that it ran in."""
-
-    def __init__(self, hand: Callable[[_Item], None]) -> None:
-        self._hand = hand
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, exc: BaseException | None, trace: object) -> bool:
-        if exc is not None:
-            self._hand(exc)
-        return True
 
 
 class _Told:

@@ -1,8 +1,9 @@
-"""A loaded model and everything that is kept with it; one request at a time becomes a response.
+"""A loaded model and everything that is kept with it; requests become responses.
 
-Neighbours: `_load` opens engines and counts who uses them; `Local` decides which thread asks.
-Everybody who uses one engine in this process shares one Session, so the engine never serves two
-at once, and grammars and the prompt's stable part serve all.
+Neighbours: `_load` opens engines and counts who uses them; `Local` decides which thread asks;
+`_lanes` answers several requests together. Everybody who uses one engine in this process shares one
+Session, so the engine never serves two at once but in its lanes, and grammars and the prompt's
+stable part serve all.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,10 +21,13 @@ from extractkit.providers.local import _load
 from extractkit.providers.local._beam import search
 from extractkit.providers.local._chat import ChatML, Prompt
 from extractkit.providers.local._constraint import GrammarCompiler, GrammarMask
-from extractkit.providers.local._decoding import Decoded, PromptMemory, decode, text_of
-from extractkit.providers.local._engine import Engine
+from extractkit.providers.local._decoding import Decoded, PromptMemory, decode, text_of, written
+from extractkit.providers.local._engine import Engine, Vocabulary
 from extractkit.providers.local._growing import Growing
+from extractkit.providers.local._lanes import Lane, Lanes
+from extractkit.providers.local._limits import LANE_TOKENS
 from extractkit.providers.local._penalties import Penalties
+from extractkit.providers.local._recording import Recorder
 from extractkit.providers.local._sampling import Sampler
 from extractkit.providers.local._scoring import score
 from extractkit.providers.local._sequence import longer_context
@@ -38,6 +42,34 @@ _entries: dict[int, _Entry] = {}
 """What is loaded, by the identity of its engine."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """What one answer is held to.
+
+    Attributes:
+        request: What is asked.
+        prompt: The same in tokens.
+        mask: What the answer must look like; None for free text.
+        sampler: Chooses its tokens.
+        limit: Most tokens of it.
+        limit_name: What sets that limit.
+    """
+
+    request: ModelRequest
+    prompt: Prompt
+    mask: GrammarMask | None
+    sampler: Sampler
+    limit: int
+    limit_name: str
+
+    def begun(self, vocabulary: Vocabulary) -> tuple[Growing, Recorder | None]:
+        """Return an answer at its start, and what makes its records."""
+        top = self.request.top_logprobs
+        recorder = None if top is None else Recorder(vocabulary, top)
+        answer = Growing(vocabulary, mask=self.mask, limit=self.limit, recorder=recorder)
+        return answer, recorder
+
+
 class Session:
     """An engine with its grammars, its prompt form and its memory.
 
@@ -46,14 +78,26 @@ class Session:
         facts: What goes into every response's details (weights file, digest).
         name: The model's name in responses.
 
+        crews: How many requests each thread answers together; nothing for one after the other.
+        lane_tokens: Most tokens of a prompt and its answer that are answered together.
+
     Attributes:
         lock: Must be held while `answer` runs.
 
     Raises:
         UnsupportedError: If the model is not prompted in the ChatML form.
+        ProviderError: If there is no memory for so many answers at once.
     """
 
-    def __init__(self, engine: Engine, *, facts: Mapping[str, Any], name: str) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        facts: Mapping[str, Any],
+        name: str,
+        crews: Sequence[int] = (),
+        lane_tokens: int = LANE_TOKENS,
+    ) -> None:
         self.lock = threading.Lock()
         self.engine = engine
         self._facts = dict(facts)
@@ -61,6 +105,11 @@ class Session:
         self._chat = ChatML(engine.vocabulary, engine.tokenize)
         self._memory = PromptMemory(engine)
         self._grammars: GrammarCompiler | None = None
+        self._compiling = threading.Lock()
+        tokens = min(lane_tokens, engine.context_tokens)
+        opened = [engine.open_lanes(count, tokens) for count in crews]
+        lanes = [one for one in opened if one is not None]
+        self._lanes = Lanes(lanes) if lanes else None
 
     def answer(
         self,
@@ -88,53 +137,81 @@ class Session:
             return self._score(request, prompt, request.scoring, patience)
         patience.stage = "decoding"
         patience.hurry()
-        limit, limit_name = self._limit(request, len(prompt))
-        mask = self._mask(request)
-        sampler = Sampler(request.sampling)
-        decoded = self._decode(
-            request, prompt, mask, sampler, limit=limit, check=patience.check, tell=tell
+        asked = self._asked(request, prompt)
+        return self._response(asked, self._decode(asked, check=patience.check, tell=tell))
+
+    def answer_in_lane(self, request: ModelRequest, patience: Patience) -> ModelResponse | None:
+        """Return what `answer` would, together with others that are asked for; needs no lock.
+
+        None where it has to be answered alone: a beam, scores, or more tokens than a lane has.
+
+        Raises:
+            UsageError: If prompt and answer do not fit the context or the token limit.
+            SchemaError: If the constraint cannot be enforced.
+            ProviderError: If engine or grammar fail.
+            DeadlineExceededError: If the time budget ran out before any text had come.
+            CancelledError: If the call was cancelled.
+        """
+        if self._lanes is None or request.beam > 1 or request.scoring is not None:
+            return None
+        patience.check()
+        prompt = self._chat.encode(request.messages, request.stable_messages)
+        if len(prompt) >= self._lanes.tokens:
+            return None
+        asked = self._asked(request, prompt)
+        answer, recorder = asked.begun(self.engine.vocabulary)
+        writing = written(
+            answer,
+            engine=self.engine.name,
+            sampler=asked.sampler,
+            penalties=Penalties.of(request.sampling),
+            recorder=recorder,
+            check=patience.check,
         )
-        details = self._details(decoded, sampler)
-        if mask is not None and mask.warnings:
-            details["grammar_warnings"] = list(mask.warnings)
-        return self._response(prompt, decoded, details, limit_name)
+        decoded = self._lanes.decoded(Lane(prompt, answer, writing, patience))
+        return None if decoded is None else self._response(asked, decoded)
+
+    def _asked(self, request: ModelRequest, prompt: Prompt) -> _Asked:
+        limit, limit_name = self._limit(request, len(prompt))
+        return _Asked(
+            request=request,
+            prompt=prompt,
+            mask=self._mask(request),
+            sampler=Sampler(request.sampling),
+            limit=limit,
+            limit_name=limit_name,
+        )
 
     def _mask(self, request: ModelRequest) -> GrammarMask | None:
         if request.constraint is None:
             return None
-        if self._grammars is None:
-            self._grammars = GrammarCompiler(
-                self.engine.vocabulary, self.engine.tokenize, end_ids=(self._chat.end_id,)
-            )
-        return self._grammars.mask(request.constraint)
+        with self._compiling:
+            if self._grammars is None:
+                self._grammars = GrammarCompiler(
+                    self.engine.vocabulary, self.engine.tokenize, end_ids=(self._chat.end_id,)
+                )
+            return self._grammars.mask(request.constraint)
 
     def _decode(
-        self,
-        request: ModelRequest,
-        prompt: Prompt,
-        mask: GrammarMask | None,
-        sampler: Sampler,
-        *,
-        limit: int,
-        check: Callable[[], None],
-        tell: Callable[[Growing], None],
+        self, asked: _Asked, *, check: Callable[[], None], tell: Callable[[Growing], None]
     ) -> Decoded:
+        request = asked.request
         if request.beam > 1:
             return search(
                 self._memory,
-                prompt,
+                asked.prompt,
                 width=request.beam,
-                mask=mask,
-                limit=limit,
+                mask=asked.mask,
+                limit=asked.limit,
                 top_logprobs=request.top_logprobs,
                 check=check,
             )
         return decode(
             self._memory,
-            prompt,
-            mask=mask,
-            sampler=sampler,
-            limit=limit,
+            asked.prompt,
+            mask=asked.mask,
+            sampler=asked.sampler,
+            limit=asked.limit,
             penalties=Penalties.of(request.sampling),
             top_logprobs=request.top_logprobs,
             check=check,
@@ -218,14 +295,15 @@ class Session:
             details["end_logprob"] = decoded.end_logprob
         return details
 
-    def _response(
-        self, prompt: Prompt, decoded: Decoded, details: dict[str, Any], limit_name: str
-    ) -> ModelResponse:
+    def _response(self, asked: _Asked, decoded: Decoded) -> ModelResponse:
+        details = self._details(decoded, asked.sampler)
+        if asked.mask is not None and asked.mask.warnings:
+            details["grammar_warnings"] = list(asked.mask.warnings)
         text, undecoded = text_of(self.engine.vocabulary, decoded.tokens)
         if undecoded:
             details["undecoded_bytes"] = undecoded
         stop_detail = {
-            "limit": limit_name,
+            "limit": asked.limit_name,
             "time": f"timeout_s ended after {len(text)} characters",
         }.get(decoded.stop_detail, decoded.stop_detail)
         return ModelResponse(
@@ -234,7 +312,7 @@ class Session:
             stop_detail=stop_detail,
             tokens=decoded.records,
             usage=Usage(
-                input_tokens=len(prompt),
+                input_tokens=len(asked.prompt),
                 output_tokens=len(decoded.tokens),
                 cached_input_tokens=decoded.prompt_tokens_reused,
             ),
@@ -301,6 +379,7 @@ def lease(
     engine: _load.EngineName,
     context_tokens: int | None,
     threads: int,
+    at_once: int = 1,
 ) -> Lease:
     """Return a share of the session for these settings, loading the model if nobody uses it.
 
@@ -310,21 +389,36 @@ def lease(
         UnsupportedError: If the model is not prompted in the ChatML form.
         MissingDependencyError: If a package that the engine needs is not installed.
     """
-    opened = _load.open_engine(model, engine=engine, context_tokens=context_tokens, threads=threads)
+    opened = _load.open_engine(
+        model, engine=engine, context_tokens=context_tokens, threads=threads, at_once=at_once
+    )
     try:
         with _lock:
             entry = _entries.get(id(opened.engine))
             if entry is None:
-                entry = _Entry(
-                    Session(opened.engine, facts=opened.facts, name=f"local:{opened.name}")
+                session = Session(
+                    opened.engine,
+                    facts=opened.facts,
+                    name=f"local:{opened.name}",
+                    crews=_crews(at_once, threads),
+                    lane_tokens=context_tokens or LANE_TOKENS,
                 )
+                entry = _Entry(session)
             share = Lease(entry)
             entry.closers.append(opened.close)
             _entries[id(opened.engine)] = entry
-    except UsageError:
+    except BaseException:
         opened.close()
         raise
     return share
+
+
+def _crews(at_once: int, threads: int) -> tuple[int, ...]:
+    """Return how many requests each thread answers together; none where that is one in all."""
+    if at_once == 1:
+        return ()
+    crews = min(threads, at_once)
+    return tuple((at_once + place) // crews for place in range(crews))
 
 
 def _forget_parent() -> None:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from concurrent.futures import CancelledError
+from typing import Final
 
 from extractkit.providers._time import CallTime, ahead_of
 
-__all__ = ["Patience"]
+__all__ = ["LOOK_S", "Handing", "Patience"]
 
-_LOOK_S = 0.05  # how soon a call that waits for a lock sees that it was cancelled
+LOOK_S: Final = 0.05
+"""How soon a call that waits sees that it was cancelled."""
 
 
 class Patience(CallTime):
@@ -78,9 +80,24 @@ class Patience(CallTime):
         while True:
             self.check()
             left = self.left()
-            if lock.acquire(timeout=_LOOK_S if left is None else min(left, _LOOK_S)):
+            if lock.acquire(timeout=LOOK_S if left is None else min(left, LOOK_S)):
                 break
         try:
             yield
         finally:
             lock.release()
+
+
+class Handing:
+    """A block whose exception goes to somebody else instead of the thread that it ran in."""
+
+    def __init__(self, hand: Callable[[BaseException], None]) -> None:
+        self._hand = hand
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, exc: BaseException | None, trace: object) -> bool:
+        if exc is not None:
+            self._hand(exc)
+        return True

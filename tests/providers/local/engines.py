@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 
 import numpy as np
@@ -70,6 +70,7 @@ class ByteEngine:
         self._past: list[int] = []
         self._rows: list[int] = [0]
         self._saved: dict[int, tuple[int, list[int], list[int]]] = {}
+        self.lanes: list[ByteLanes] = []
 
     @property
     def past(self) -> Sequence[int]:
@@ -126,6 +127,10 @@ class ByteEngine:
     def release(self, branch: int) -> None:
         self._saved.pop(branch, None)
 
+    def open_lanes(self, count: int, tokens: int) -> ByteLanes | None:
+        self.lanes.append(ByteLanes(self, count, tokens))
+        return self.lanes[-1]
+
     def close(self) -> None:
         self.closed += 1
 
@@ -154,6 +159,41 @@ class ByteEngine:
         said = b"".join(PIECES[token] for token in self._past[start:])
         said = said.removeprefix(b"assistant\n")
         return self.script.removeprefix(said) if self.script.startswith(said) else None
+
+
+class ByteLanes:
+    """Lanes that compute what a ByteEngine would, each by itself.
+
+    Attributes:
+        together: How many lanes were evaluated in each pass, the root's passes left out.
+    """
+
+    def __init__(self, engine: ByteEngine, count: int, tokens: int) -> None:
+        self.count = count
+        self.tokens = tokens
+        self.together: list[int] = []
+        self._engine = engine
+        self._sequences = [
+            ByteEngine(engine.script, context_tokens=tokens, lean=engine.lean)
+            for _ in range(1 + count)
+        ]
+
+    def evaluate(self, runs: Mapping[int, Sequence[int]]) -> Logits:
+        assert not self._engine.closed
+        assert len({len(tokens) for tokens in runs.values()}) == 1
+        if 0 not in runs:
+            self.together.append(len(runs))
+        self._engine.on_evaluate()
+        return np.array([self._sequences[lane].evaluate(run) for lane, run in runs.items()])
+
+    def copy(self, lane: int) -> None:
+        self.clear(lane)
+        root, own = self._sequences[0], self._sequences[lane]
+        own._past, own._rows = [*root._past], [*root._rows]
+
+    def clear(self, lane: int) -> None:
+        assert not self._engine.closed
+        self._sequences[lane].keep(0)
 
 
 def opening(engine: ByteEngine) -> SimpleNamespace:
