@@ -46,7 +46,8 @@ if TYPE_CHECKING:
         Strategy,
         Validity,
     )
-    from extractkit.schema import compile_schema, lint
+    from extractkit.schema import compile_schema
+    from extractkit.schema.lint import lint
     from extractkit.tools import Tool, ToolCall, ToolCalls, tool
 
 # fmt: off
