@@ -26,6 +26,7 @@ __all__ = [
     "Command",
     "ExtractorOptions",
     "Parser",
+    "add_cache_argument",
     "add_model_arguments",
     "extractor_options",
     "read_text",
@@ -149,6 +150,13 @@ def add_model_arguments(parser: argparse.ArgumentParser, *, timeout_s: int) -> N
         default=float(timeout_s),
         metavar="SECONDS",
         help=f"total time for one text, 0 for no limit (default: {timeout_s})",
+    )
+
+
+def add_cache_argument(parser: argparse.ArgumentParser) -> None:
+    """Add the argument that says where answers are kept."""
+    parser.add_argument(
+        "--cache", metavar="DIR", help="a folder that keeps answers: equal requests are sent once"
     )
 
 

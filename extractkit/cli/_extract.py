@@ -64,6 +64,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _arguments.add_model_arguments(parser, timeout_s=120)
     parser.add_argument("--seed", type=int, metavar="N", help="start of the random generator")
+    _arguments.add_cache_argument(parser)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -89,7 +90,9 @@ def _run(arguments: argparse.Namespace) -> int:
     began, cpu_began = time.perf_counter(), time.process_time()
     with (
         _output.waiting(f"reading {source}"),
-        Extractor(target, model=model, grounding=grounding, **options) as extractor,
+        Extractor(
+            target, model=model, grounding=grounding, cache=arguments.cache, **options
+        ) as extractor,
     ):
         result = extractor.extract(text)
     if embedded:

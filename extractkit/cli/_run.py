@@ -20,6 +20,7 @@ from extractkit.errors import UsageError
 
 if TYPE_CHECKING:
     from extractkit.batch import BatchStatus, RunReport
+    from extractkit.messages import Provider
 
 __all__ = ["COMMAND"]
 
@@ -31,6 +32,8 @@ extractkit run my.models:Invoice docs.jsonl -o out.jsonl --model openai:gpt-5.4-
 
 Killed or stopped, the same call goes on from the journal beside the output, and asks nothing
 twice."""
+
+_MOST_LOCAL = 64  # that a local model answers together
 
 _STOPPED = 143  # what a shell reports for a program that SIGTERM ended
 
@@ -71,17 +74,16 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="ask through the provider's batch API, which takes up to a day, and wait for it",
     )
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
+    _arguments.add_cache_argument(parser)
     _arguments.add_model_arguments(parser, timeout_s=120)
 
 
 def _run(arguments: argparse.Namespace) -> int:
     name, data = _targets.target_and(arguments, "run", "DATA")
     target = _targets.load(name, arguments.schema)
-    from extractkit.providers import Local
-
     given: dict[str, Any] = {
         **_arguments.extractor_options(arguments, seed=None),
-        "model": arguments.model or os.environ.get("EXTRACTKIT_MODEL") or Local(),
+        "model": _model(arguments.model or os.environ.get("EXTRACTKIT_MODEL"), arguments),
         "journal": arguments.journal,
         "columns": {key: getattr(arguments, key) for key in ("text", "id", "limit", "sample")},
     }
@@ -92,6 +94,16 @@ def _run(arguments: argparse.Namespace) -> int:
         except OSError as error:
             raise UnwritableError(f"{error.filename}: {error.strerror}") from error
     return _code(arguments, report, is_stopped=stop.is_set())
+
+
+def _model(name: str | None, arguments: argparse.Namespace) -> str | Provider:
+    """Return who is asked; a local model answers several at once."""
+    from extractkit.providers import Local
+
+    kind, _, file = (name or "local:").partition(":")
+    if name is not None and (kind != "local" or not file):
+        return name
+    return Local(file or None, at_once=min(max(arguments.concurrency, 1), _MOST_LOCAL))
 
 
 def _by_call(
@@ -119,6 +131,7 @@ def _by_call(
             max_cost_usd=arguments.max_cost,
             is_stopped=stop.is_set,
             progress=told,
+            cache=arguments.cache,
             **given,
         )
 
@@ -133,9 +146,10 @@ def _by_batch(
     """Hand the rows over to a provider, and wait; stopped, the same call goes on."""
     from extractkit.batch import run_batch
 
-    if arguments.max_cost is not None or arguments.retry_failed or arguments.processes != 1:
+    apart = (arguments.max_cost, arguments.cache)
+    if apart != (None, None) or arguments.retry_failed or arguments.processes != 1:
         raise UsageError(
-            "--batch hands all rows over at once: leave --max-cost, --retry-failed and "
+            "--batch hands all rows over at once: leave --max-cost, --cache, --retry-failed and "
             "--processes out"
         )
     del given["timeout_s"]  # it is about a call

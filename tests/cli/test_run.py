@@ -89,3 +89,16 @@ def test_an_output_that_cannot_be_written_is_told(
     assert ran.code == 3
     assert "No space left on device: the output was not written" in ran.err
     assert "the journal out.jsonl.journal has all that came, and the same call writes it" in ran.err
+
+
+def test_equal_requests_are_sent_once_with_a_cache(run: Run, folder: Path, answering: Any) -> None:
+    _data(folder, 3)
+    provider = answering(oslo)
+    for output in ("one.jsonl", "two.jsonl"):
+        ran = run("run", "shop.models:City", "in.jsonl", "-o", output, "--cache", "kept")
+        assert (ran.code, "3 ok; 0 were known before" in ran.err) == (0, True)
+    assert len(provider.requests) == 3
+    assert (
+        run("run", "shop.models:City", "in.jsonl", "-o", "b.jsonl", "--cache", "x", "--batch").code
+        == 2
+    )
