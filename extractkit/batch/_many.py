@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+from collections import deque
 from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
@@ -193,6 +194,10 @@ def _begun(
 
 _END: Final = object()
 
+_SHARE: Final = 0.25
+_MOMENT_S: Final = 0.02
+"""What has ended is told when it is such a share of what is under way, or so many seconds old."""
+
 
 def _opened(
     asker: Asker[T], book: Book[T], texts: Iterable[Input]
@@ -237,11 +242,20 @@ def driven(
 
 
 class _Aside(Generic[R]):
-    """A thread with an event loop for what is under way; a context manager."""
+    """A thread with an event loop for what is under way; a context manager.
+
+    Two threads that wake each other for every item spend more time on that than on the items. So
+    the loop is called once for all that is begun before it comes, and tells of what has ended when
+    that is a share of what is under way, or after a moment.
+    """
 
     def __init__(self) -> None:
-        self._came: SimpleQueue[asyncio.Task[R]] = SimpleQueue()
+        self._begun: deque[Coroutine[Any, Any, R]] = deque()
+        self._is_called = False
         self._tasks: set[asyncio.Task[R]] = set()
+        self._over: list[asyncio.Task[R]] = []
+        self._telling: asyncio.TimerHandle | None = None
+        self._came: SimpleQueue[list[asyncio.Task[R]]] = SimpleQueue()
         self._is_there = threading.Event()
         self._thread = threading.Thread(
             target=lambda: asyncio.run(self._serve()), name="extract_many", daemon=True
@@ -258,31 +272,48 @@ class _Aside(Generic[R]):
 
     def begin(self, work: Coroutine[Any, Any, R]) -> None:
         """Let something begin."""
-        self._loop.call_soon_threadsafe(self._begin, work)
+        self._begun.append(work)
+        if not self._is_called:
+            self._is_called = True
+            self._loop.call_soon_threadsafe(self._begin)
 
     def next(self) -> list[R]:
         """Wait for something that ends; return its result, and what has ended besides."""
-        return [self._came.get().result(), *self.ended()]
+        return [*(task.result() for task in self._came.get()), *self.ended()]
 
     def ended(self) -> list[R]:
-        """Return the results of what has ended."""
+        """Return the results of what was told to have ended."""
         found: list[R] = []
         try:
             while True:
-                found.append(self._came.get_nowait().result())
+                found += [task.result() for task in self._came.get_nowait()]
         except Empty:
             return found
 
-    def _begin(self, work: Coroutine[Any, Any, R]) -> None:
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._end)
+    def _begin(self) -> None:
+        self._is_called = False  # before the look: what comes behind it calls again
+        while self._begun:
+            task = self._loop.create_task(self._begun.popleft())
+            self._tasks.add(task)
+            task.add_done_callback(self._end)
 
     def _end(self, task: asyncio.Task[R]) -> None:
         self._tasks.discard(task)
-        if not task.cancelled():
-            task.exception()  # whoever leaves does not ask for it
-            self._came.put(task)
+        if task.cancelled():
+            return
+        task.exception()  # whoever leaves does not ask for it
+        self._over.append(task)
+        if len(self._over) >= len(self._tasks) * _SHARE:
+            self._tell()
+        elif self._telling is None:
+            self._telling = self._loop.call_later(_MOMENT_S, self._tell)
+
+    def _tell(self) -> None:
+        if self._telling is not None:
+            self._telling.cancel()
+            self._telling = None
+        over, self._over = self._over, []
+        self._came.put(over)
 
     async def _serve(self) -> None:
         """Run until it is left; asyncio.run then ends what is under way, and closes clients."""
