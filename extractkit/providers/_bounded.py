@@ -9,6 +9,7 @@ read of it here is cut.
 
 from __future__ import annotations
 
+import select
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -227,15 +228,51 @@ class _AsyncBackend:
 
         began = time.monotonic()
         connecting = Connecting(host, port, timeout)
+        connect = self._inner.connect_tcp
         try:
             with connecting:
-                return await self._inner.connect_tcp(host, port, timeout=connecting.timeout, **rest)
+                return _AsyncStream(await connect(host, port, timeout=connecting.timeout, **rest))
         except ConnectError:
             is_late = time.monotonic() - began >= FIRST_CONNECT_S + _BUSY_S
             if not (connecting.is_given_up and is_late):
                 raise
         # The loop had no time to look, as where hundreds of calls begin at once: nothing is known.
-        return await self._inner.connect_tcp(host, port, timeout=timeout, **rest)
+        return _AsyncStream(await connect(host, port, timeout=timeout, **rest))
+
+
+class _AsyncStream:
+    """Reads and writes as another stream does, and says sooner whether something lies there.
+
+    The library asks that of every idle connection for every request and again for every answer:
+    with 64 at once it was a fifth of all that a request costs.
+    """
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        self._socket: Any = None
+        self._poll: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def get_extra_info(self, info: str) -> Any:
+        if info == "is_readable" and hasattr(select, "poll"):
+            return self._is_readable()
+        return self._inner.get_extra_info(info)
+
+    async def start_tls(self, *args: Any, **rest: Any) -> Any:
+        return _AsyncStream(await self._inner.start_tls(*args, **rest))
+
+    def _is_readable(self) -> bool:
+        if self._socket is None:
+            self._socket = self._inner.get_extra_info("socket")
+        place: int = -1 if self._socket is None else self._socket.fileno()
+        if place < 0:  # closed: what would be read next is the end
+            return True
+        if self._poll is None:
+            self._poll = select.poll()
+            self._poll.register(place, select.POLLIN)
+        return bool(self._poll.poll(0))
 
 
 class _Stream:

@@ -163,19 +163,33 @@ class Busy:
         self._failure = failure
         self.waits: list[float | None] = []
 
-    async def connect_tcp(self, host: str, port: int, timeout: float | None = None) -> str:
+    async def connect_tcp(self, host: str, port: int, timeout: float | None = None) -> Opened:
         self.waits.append(timeout)
         if len(self.waits) == 1:
             time.sleep(self._busy_s)
             raise self._failure
-        return f"{host}:{port}"
+        return Opened(f"{host}:{port}")
+
+
+class Opened:
+    """A stream to a place, over a socket that may be given."""
+
+    def __init__(self, place: str, given: socket.socket | None = None) -> None:
+        self._known = {"server_addr": place, "socket": given}
+
+    def get_extra_info(self, info: str) -> object:
+        return self._known[info]
+
+    async def start_tls(self, ssl_context: object, server_hostname: str | None = None) -> Opened:
+        return self
 
 
 def test_a_loop_that_had_no_time_to_connect_tries_again_as_the_library_does() -> None:
     _bounded.forget_reached()
     late, in_time = Busy(_bounded.FIRST_CONNECT_S + 0.15), Busy(0.0)
     opening: Any = _bounded._AsyncBackend  # pyright: ignore[reportPrivateUsage]  # as clients do
-    assert asyncio.run(opening(late).connect_tcp("host.example", 1, 5.0)) == "host.example:1"
+    opened: Any = asyncio.run(opening(late).connect_tcp("host.example", 1, 5.0))
+    assert opened.get_extra_info("server_addr") == "host.example:1"
     assert late.waits == [0.8, 5.0]
     with pytest.raises(ConnectError2, match=r"no connection within 0\.8 s"):
         asyncio.run(opening(in_time).connect_tcp("host.example", 1, 5.0))
@@ -194,6 +208,28 @@ def test_a_refusal_that_came_late_is_not_tried_again(reached: bool, wait_s: floa
         asyncio.run(opening(refused).connect_tcp("host.example", 1, 5.0))
     assert refused.waits == [wait_s]
     _bounded.forget_reached()
+
+
+@pytest.mark.parametrize("secured", [False, True])
+def test_a_connection_is_readable_when_something_lies_there_or_it_was_closed(
+    secured: bool,
+) -> None:
+    ours, theirs = socket.socketpair()
+    stream: Any = _bounded._AsyncStream(Opened("x:1", ours))  # pyright: ignore[reportPrivateUsage]
+    if secured:
+        stream = asyncio.run(stream.start_tls(None, server_hostname="x"))
+    seen = [stream.get_extra_info("is_readable")]
+    theirs.send(b"x")
+    seen.append(stream.get_extra_info("is_readable"))
+    ours.recv(1)
+    seen.append(stream.get_extra_info("is_readable"))
+    theirs.close()
+    seen.append(stream.get_extra_info("is_readable"))
+    ours.close()
+    seen.append(stream.get_extra_info("is_readable"))
+    assert seen == [False, True, False, True, True]
+    nothing: Any = _bounded._AsyncStream(Opened("x:1"))  # pyright: ignore[reportPrivateUsage]
+    assert nothing.get_extra_info("is_readable")
 
 
 def test_a_place_that_was_reached_is_waited_for_as_the_library_does() -> None:
