@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from functools import cached_property
 from typing import Any, Final, Generic, Self, TypeVar
 
 from extractkit.api import Extractor, facts_of
@@ -145,13 +146,12 @@ class Asker(Generic[T]):
 
     def key(self, given: Given) -> Key:
         """Return which row of the journal holds what came of an input."""
-        return Key.of(
-            given.id,
-            given.text,
-            target=self.fingerprint,
-            model=self.facts["model"],
-            parameters=self.facts["parameters"],
-        )
+        return self._key_of(given.id, given.text)
+
+    @cached_property
+    def _key_of(self) -> Callable[[str, str], Key]:
+        model, parameters = self.facts["model"], self.facts["parameters"]
+        return Key.maker(target=self.fingerprint, model=model, parameters=parameters)
 
     def known(self, given: Given) -> Item[T] | None:
         """Return what can be said of an input without asking; None where that is nothing."""

@@ -6,7 +6,7 @@ Neighbours: `_line` writes keys, `_file` finds rows by their digests.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from hashlib import blake2b
 from typing import Any
@@ -40,12 +40,13 @@ class Key:
     digest: bytes = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        parts = {item.name: getattr(self, item.name) for item in fields(self) if item.init}
-        for name, value in parts.items():
+        parts = [self.id, self.content, self.target, self.model, self.parameters]
+        for place, value in enumerate(parts):
             if not isinstance(value, str):
+                name = fields(self)[place].name
                 raise UsageError(f"Key({name}={value!r:.60}): expected a text")
         # A JSON list has one reading: ("a", "bc") and ("ab", "c") are two keys.
-        object.__setattr__(self, "digest", _digest(json.dumps([*parts.values()])))
+        object.__setattr__(self, "digest", _digest(json.dumps(parts)))
 
     @classmethod
     def of(
@@ -69,17 +70,33 @@ class Key:
         Raises:
             UsageError: If the parameters are no plain JSON, or another part is no text.
         """
+        return cls.maker(target=target, model=model, parameters=parameters)(id, content)
+
+    @classmethod
+    def maker(
+        cls, *, target: str, model: str, parameters: Mapping[str, Any]
+    ) -> Callable[[str, str | bytes], Key]:
+        """Return what makes the keys of questions that differ in id and content, as `of` does.
+
+        Args:
+            target: As of `of`.
+            model: Likewise.
+            parameters: Likewise; what they are now counts.
+
+        Raises:
+            UsageError: If the parameters are no plain JSON; while making one, as of `of`.
+        """
         try:
             spelled = json.dumps(parameters, sort_keys=True, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as exc:
             raise UsageError(f"the parameters of a key must be plain JSON: {exc}") from exc
-        return cls(
-            id=id,
-            content=_digest(content).hex(),
-            target=target,
-            model=model,
-            parameters=_digest(spelled).hex(),
-        )
+        digest = _digest(spelled).hex()
+
+        def make(id: str, content: str | bytes) -> Key:
+            told = _digest(content).hex()
+            return cls(id=id, content=told, target=target, model=model, parameters=digest)
+
+        return make
 
 
 def _digest(content: str | bytes) -> bytes:

@@ -82,9 +82,7 @@ class OwnClients:
 
     def key(self, target: Target) -> str | None:
         """Return the key that is sent to `target`, as far as it is known here."""
-        found = self._api_key or next(
-            (os.environ[name] for name in target.key_variables if os.environ.get(name)), None
-        )
+        found = self._api_key or next(filter(None, map(os.environ.get, target.key_variables)), None)
         return found or self._fallback_key
 
     def sync(self, target: Target, budget: Budget) -> Any:
@@ -96,14 +94,14 @@ class OwnClients:
             DeadlineExceededError: If the SDK could not be loaded in time.
         """
         self._leave_parent()
-        self._require_key(target)
+        key = self._require_key(target)
         thread = loading(self._sdk)
         if thread is not None:
             thread.join(budget.left())
             if thread.is_alive():
                 raise budget.expired()
         with self._lock:
-            self._leave_others(target)
+            self._leave_others(target, key)
             if self._sync is None:
                 http = self._http("DefaultHttpxClient", cutting)
                 bound(http)
@@ -122,7 +120,7 @@ class OwnClients:
             DeadlineExceededError: If the SDK could not be loaded in time.
         """
         self._leave_parent()
-        self._require_key(target)
+        key = self._require_key(target)
         loop = asyncio.get_running_loop()
         thread = loading(self._sdk)
         while thread is not None and thread.is_alive():
@@ -130,7 +128,7 @@ class OwnClients:
                 raise budget.expired()
             await asyncio.sleep(_LOOK_EVERY_S)
         with self._lock:
-            self._leave_others(target)
+            self._leave_others(target, key)
             if loop in self._by_loop:
                 return self._by_loop[loop][0]
             for other in [other for other in self._by_loop if other.is_closed()]:
@@ -173,9 +171,9 @@ class OwnClients:
         _of_parents.append((self._sync, self._by_loop))
         self._start_empty()
 
-    def _leave_others(self, target: Target) -> None:
+    def _leave_others(self, target: Target, key: str | None) -> None:
         """Begin anew where the clients that there are ask somewhere else, or with another key."""
-        wanted = (target.url, self.key(target))
+        wanted = (target.url, key)
         if self._made_for not in (None, wanted):
             # Kept open until `close`: calls may be under way.
             self._retired.append((self._sync, self._by_loop))
@@ -207,13 +205,14 @@ class OwnClients:
         except errors_of(self._sdk) as error:
             raise from_exception(error) or error from error
 
-    def _require_key(self, target: Target) -> None:
+    def _require_key(self, target: Target) -> str | None:
+        """Return the key that is sent; None where the SDK has one of its own."""
         key = self.key(target)
         if key is not None:
             self._require_sendable(key, target)
-            return
+            return key
         if self._sdk is ANTHROPIC_SDK and has_profile():
-            return
+            return None
         raise AuthenticationError(
             f"there is no key for {self._sdk.package}: set {target.key_variables[0]}, or give "
             "api_key=... or client=...",

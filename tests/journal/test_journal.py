@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -83,6 +83,22 @@ def test_keys_do_not_depend_on_the_order_of_parameters_and_have_one_reading() ->
     one = Key(**{**parts, "id": "a", "content": "bc"})
     assert one.digest != Key(**{**parts, "id": "ab", "content": "c"}).digest
     assert key(content="x") == Key.of("a", b"x", target="t1", model="m", parameters={"seed": 1})
+
+
+def test_a_maker_gives_the_same_keys_and_keeps_the_parameters_as_they_were() -> None:
+    parameters: dict[str, Any] = {"seed": 1, "stop": ["a"]}
+    make = Key.maker(target="t", model="m", parameters=parameters)
+    asked: list[tuple[str, str | bytes]] = [("a", "x"), ("a", b"x"), ("", "\ud800"), ("ä", "")]
+    expected = [
+        Key.of(id, content, target="t", model="m", parameters={"stop": ["a"], "seed": 1})
+        for id, content in asked
+    ]
+    parameters["seed"] = 2
+    made = [make(id, content) for id, content in asked]
+    assert made == expected
+    assert [key.digest for key in made] == [key.digest for key in expected]
+    with pytest.raises(UsageError, match="expected a text"):
+        cast("Any", make)(7, "x")
 
 
 @pytest.mark.parametrize("parameters", [{"a": object()}, {"a": float("nan")}, {"a": {1, 2}}])
