@@ -40,7 +40,7 @@ class Key:
     digest: bytes = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        parts = [self.id, self.content, self.target, self.model, self.parameters]
+        parts: list[object] = [self.id, self.content, self.target, self.model, self.parameters]
         for place, value in enumerate(parts):
             if not isinstance(value, str):
                 name = fields(self)[place].name
