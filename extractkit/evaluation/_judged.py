@@ -5,7 +5,8 @@
     wrong        both hold something, and not the same
     missed       the label holds something, the answer says that there is nothing
     fabricated   the label says that there is nothing, the answer holds something
-    declined     the answer says UNKNOWN, and the label does not
+    declined     the answer says UNKNOWN, and the label does not; of an object or list in whose
+                 place it stands, each part that the label has
     unanswered   there is no answer
 
 Neighbours: `_judging` finds it, `_measures` counts it.

@@ -175,7 +175,7 @@ class Ruler:
             same: Outcome = "right" if wanted == "unknown" else "empty"
             yield replace(both, outcome=same, why=f"both are {_NAMES[wanted]}")
         elif given == "unknown":
-            yield replace(both, outcome="declined", why="the answer is UNKNOWN")
+            yield from self._declined(spot, both)
         elif given == "value":
             why = f"the label is {_NAMES[wanted]}, the answer {shown(found)}"
             yield from self._one_sided(spot, found, "fabricated", why, label=wanted)
@@ -184,6 +184,20 @@ class Ruler:
             yield from self._one_sided(spot, expected, "missed", why, null_at=both.found_at)
         else:
             yield replace(both, why="the label is UNKNOWN, the answer null")
+
+    def _declined(self, spot: Spot, both: Judged) -> Iterator[Judged]:
+        """Yield each place that an UNKNOWN declines: of an object or list, all that it has."""
+        declined = replace(both, outcome="declined", why="the answer is UNKNOWN")
+        if both.label != "value" or not (is_object(both.expected) or is_array(both.expected)):
+            yield declined
+            return
+        why = f"{shown(both.expected)} expected, the answer is UNKNOWN"
+        spot = spot.alone(is_label=True)
+        parts = list(self._pair(spot, both.expected, both.expected, []))
+        for each in parts or [declined]:
+            yield replace(
+                each, outcome="declined", why=why, found=both.found, found_at=both.found_at
+            )
 
     def _one_sided(
         self,
@@ -210,11 +224,12 @@ class Ruler:
         elif not parts:  # the labels tell some fields of this object, and none holds anything
             parts, outcome, why = leaves, "empty", "both are null"
         for part, held, kind in parts:
+            is_declined = outcome == "fabricated" and kind == "unknown"
             yield Judged(
                 field=part.field,
                 pointer=part.pointer,
-                outcome=outcome,
-                why=why,
+                outcome="declined" if is_declined else outcome,
+                why="the answer is UNKNOWN" if is_declined else why,
                 label=kind if is_label else label,
                 expected=_json(held) if is_label else None,
                 found=None if is_label else _json(held),

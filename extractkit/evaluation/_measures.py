@@ -179,8 +179,10 @@ def _confidences(
     comparison: Comparison, observation: Observation
 ) -> tuple[tuple[str, str, float, bool], ...]:
     found: list[tuple[str, str, float, bool]] = []
+    seen: set[str | None] = {None}
     for each in comparison.places:
-        told = observation.confidence.get(each.found_at) if each.found_at is not None else None
+        told = None if each.found_at in seen else observation.confidence.get(each.found_at or "")
+        seen.add(each.found_at)  # an UNKNOWN may stand for many places of the label
         if told is not None and told["probability"] is not None:
             found.append((each.field, told["kind"], told["probability"], each.is_right))
     return tuple(found)

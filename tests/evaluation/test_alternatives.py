@@ -98,7 +98,7 @@ def test_what_another_alternative_invents_is_fabricated_and_what_it_lacks_is_mis
         (Colour | Short, {"name": "red"}, "red", {"": "wrong", "/name": "missed"}),
         (list[Short] | Short, [{"name": "a"}], {"name": "a"},
          {"": "wrong", "/0/name": "missed", "/name": "fabricated"}),
-        (Short | Unknown, {"name": "a"}, "unknown", {"": "declined"}),
+        (Short | Unknown, {"name": "a"}, "unknown", {"/name": "declined"}),
         (Short | Unknown, "unknown", {"name": "a"}, {"/name": "fabricated"}),
         (Short | None, None, {"name": "a"}, {"/name": "fabricated"}),
         (dict[str, int] | Cash, {"more": 2}, {"kind": "cash", "amount": 1},
