@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,14 @@ _LOOPBACK = ("127.", "::1", "localhost")
 _KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "EXTRACTKIT_MODEL")
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _NO_BROWSER = "needs a browser: have Chromium on PATH, or run 'playwright install chromium'"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make how the tests are started no matter of theirs: by a wide terminal, in the background."""
+    for name in ("COLUMNS", "LINES"):
+        os.environ.pop(name, None)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

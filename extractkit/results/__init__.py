@@ -432,7 +432,7 @@ class ExtractionResult(Generic[T]):
         """
         try:
             record = json.loads(text)
-        except (ValueError, RecursionError) as exc:
+        except (TypeError, ValueError, RecursionError) as exc:
             raise UsageError(f"not a result of this target: {exc}") from exc
         return cls.from_record(target, record)
 
