@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, overload
@@ -24,7 +25,7 @@ from extractkit.engine import (
 )
 from extractkit.errors import UsageError
 from extractkit.grounding import require_options
-from extractkit.messages import Provider, Sampling
+from extractkit.messages import Provider, Sampling, changed
 from extractkit.observe import Observer
 from extractkit.providers import resolve, shared
 from extractkit.results import (
@@ -216,6 +217,22 @@ class Extractor(Generic[T]):
             clock: Seconds from any fixed start, never going back.
         """
         return self._flow(text, clock=clock)
+
+    def seeded(self, seed: int) -> Self:
+        """Return this Extractor with another seed; all else is shared, what it learned, too.
+
+        A provider that turns out to refuse a seed is asked without one, with a note, unless the
+        sampling has one. Only this Extractor is to be closed, when neither is used any more.
+
+        Args:
+            seed: What stands in place of that of the sampling, for a provider that takes one.
+
+        Raises:
+            UsageError: If it is no seed.
+        """
+        same = copy.copy(self)
+        same._question = changed(self._question, seed=Sampling(seed=seed).seed)
+        return same
 
     def close(self) -> None:
         """Release the model, where this Extractor made its provider; closing twice is fine."""

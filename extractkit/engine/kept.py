@@ -6,6 +6,7 @@ same of text after text: schema, plan, instructions and examples are the same ea
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -13,6 +14,7 @@ from extractkit import prompts
 from extractkit.engine.coding import with_codes
 from extractkit.engine.question import Question, require_text
 from extractkit.engine.setup import Setup, prepare
+from extractkit.errors import UnsupportedError
 from extractkit.messages import Capabilities, changed
 from extractkit.schema import compile_schema
 
@@ -52,14 +54,25 @@ def put(question: Question[T], capabilities: Capabilities) -> Setup[T]:
     kept: _Kept | None = question.kept.get(place)
     if kept is not None and kept.serves(question, capabilities):
         require_text(question.text)
-        return _about(kept.setup, question)
+        return _drawn(_about(kept.setup, question), capabilities)
     setup = prepare(question, capabilities)
     if setup.bounded is None:
         blank = _about(setup, question.about(""))
         question.kept[place] = _Kept(capabilities=capabilities, setup=blank)
-    return setup
+    return _drawn(setup, capabilities)
 
 
 def _about(setup: Setup[T], question: Question[T]) -> Setup[T]:
     request = prompts.about(setup.request, setup.compiled, question.text, question.task)
     return changed(setup, question=question, request=request)
+
+
+def _drawn(setup: Setup[T], capabilities: Capabilities) -> Setup[T]:
+    """Return how a question is put whose answer is drawn by a seed of its own, if it has one."""
+    seed = setup.question.seed
+    if seed is None:
+        return setup
+    if "seed" not in capabilities.sampling:
+        raise UnsupportedError(f"seed={seed!r}: this model takes no seed; leave it out")
+    sampling = dataclasses.replace(setup.request.sampling, seed=seed)
+    return changed(setup, request=changed(setup.request, sampling=sampling))

@@ -32,7 +32,8 @@ class Kept(dict[str, Any]):
 class Question(Generic[T]):
     """Everything that one extraction is about, except who answers it.
 
-    The fields are the arguments of `extract`, see there, `task`: what the text is to the model, and
+    The fields are the arguments of `extract`, see there, `task`: what the text is to the model,
+    `seed`: what answers about this text are drawn by, in place of the seed of `sampling`, and
     `kept`: what has been made of it.
 
     Raises:
@@ -53,6 +54,7 @@ class Question(Generic[T]):
     samples: int = 1
     timeout_s: float | None = 120.0
     task: Task = "extract"
+    seed: int | None = None
     kept: Kept = field(default_factory=lambda: Kept(), repr=False, compare=False)
 
     def about(self, text: str) -> Question[T]:

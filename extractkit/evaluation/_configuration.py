@@ -5,7 +5,6 @@ Neighbours: `_evaluate` asks with it; `api` has the options, and what makes an a
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Mapping
 from contextlib import closing
@@ -76,12 +75,13 @@ class Way:
         self._target = target
         self._options = dict(configuration.options)
         self._options["model"] = shared(self._options.get("model"))
-        self._first = self._made(None)
+        self._first = self._made()
         self._provider = self._first.provider
 
     def extractor(self, id: str, sample: int) -> Extractor[Any]:
         """Return what asks for one of the answers to an input."""
-        return self._made(_seed_of(self._seed(), id, sample))
+        seed = _seed_of(self._seed(), id, sample)
+        return self._first if seed is None else self._first.seeded(seed)
 
     def rehearse(self) -> None:
         """Put the question, without sending it.
@@ -89,7 +89,7 @@ class Way:
         Raises:
             UsageError: If it cannot be asked in this way, whatever the text.
         """
-        extractor = self._made(None, observers=())  # there is nothing for them to see
+        extractor = self._made(observers=())  # there is nothing for them to see
         try:
             if self.configuration.stream:
                 extractor.stream(_ANY_TEXT)
@@ -126,10 +126,8 @@ class Way:
             return None
         return sampling.seed or 0
 
-    def _made(self, seed: int | None, **changes: Any) -> Extractor[Any]:
+    def _made(self, **changes: Any) -> Extractor[Any]:
         options = {**self._options, **changes}
-        if seed is not None:
-            options["sampling"] = dataclasses.replace(options["sampling"], seed=seed)
         try:
             return Extractor(self._target, **options)
         except TypeError as exc:

@@ -37,7 +37,7 @@ from extractkit.evaluation._given import (
 from extractkit.evaluation._judging import Rule, Ruler
 from extractkit.evaluation._measures import measured
 from extractkit.evaluation._observation import Observation
-from extractkit.evaluation._report import Answered, EvaluationReport
+from extractkit.evaluation._report import Answered, EvaluationReport, facts_told
 from extractkit.journal import Journal, Key
 from extractkit.messages import require_number
 from extractkit.paths import JsonObject
@@ -162,7 +162,7 @@ def evaluate(
             answers[task.way.configuration.name].append(answered)
         return EvaluationReport(
             answers={name: tuple(all_of) for name, all_of in answers.items()},
-            facts=facts,
+            facts={name: facts_told(facts[name], all_of) for name, all_of in answers.items()},
             target=compiled.fingerprint,
             bad=tuple(map(str, cases.bad)),
             rules=ruler.rules,

@@ -24,7 +24,7 @@ from extractkit.evaluation._given import (
 from extractkit.evaluation._judging import Rule, Ruler
 from extractkit.evaluation._measures import measured
 from extractkit.evaluation._observation import Observation
-from extractkit.evaluation._report import Answered, EvaluationReport
+from extractkit.evaluation._report import Answered, EvaluationReport, facts_told
 from extractkit.journal import Journal, JournalReader, Key
 from extractkit.paths import JsonObject, is_object
 from extractkit.schema import CompiledSchema, compile_schema
@@ -162,7 +162,7 @@ def recall(
         return Recalled(report=None, missing=missing)
     report = EvaluationReport(
         answers=answers,
-        facts={name: run.facts[name] for name in answers},
+        facts={name: facts_told(run.facts[name], all_of) for name, all_of in answers.items()},
         target=compiled.fingerprint,
         bad=tuple(map(str, cases.bad)),
         rules=ruler.rules,

@@ -5,7 +5,7 @@ Neighbours: `_evaluate` makes it, `_summary` counts, the room `report` draws it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from extractkit.evaluation._observation import Observation
 from extractkit.evaluation._summary import Difference, Summary, differences, summarise
 from extractkit.paths import JsonObject
 
-__all__ = ["Answered", "EvaluationReport", "compare"]
+__all__ = ["Answered", "EvaluationReport", "compare", "facts_told"]
 
 _UNIT: Final = "input"
 
@@ -46,7 +46,8 @@ class EvaluationReport:
 
     Attributes:
         answers: Configuration -> every answer, inputs in their order.
-        facts: Configuration -> samples, model, parameters.
+        facts: Configuration -> samples, model, parameters; and reruns, where seeds that it was to
+            draw by were refused, so that another run draws other answers.
         target: Fingerprint of what was extracted.
         bad: Rows of the data set that were left out.
         rules: Field -> how it was compared, where not by its type.
@@ -105,6 +106,26 @@ class EvaluationReport:
                 for name in self.answers
             },
         }
+
+
+def facts_told(facts: JsonObject, answers: Iterable[Answered]) -> JsonObject:
+    """Return what is told of a configuration, with what its answers say of its seeds.
+
+    Args:
+        facts: As `Way.facts` has them.
+        answers: All that came of it.
+    """
+    parameters: JsonObject = facts["parameters"]
+    if parameters.get("seed") is None or not any(map(_is_unseeded, answers)):
+        return facts
+    reruns = "the provider refuses a seed, so that another run draws other answers"
+    return {**facts, "parameters": {**parameters, "seed": None}, "reruns": reruns}
+
+
+def _is_unseeded(answered: Answered) -> bool:
+    """Whether an answer was drawn without a seed; one that never came was not."""
+    told = answered.observation.provenance.get("parameters")
+    return told is not None and answered.observation.attempts > 0 and "seed" not in told
 
 
 def compare(

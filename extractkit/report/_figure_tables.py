@@ -151,6 +151,8 @@ def asking(figures: EvaluationFigures, name: str) -> Markup:
     for key, values in asked_of(figures.report.answers[name]).items():
         told.append((_NAMES.get(key, key), _listed(values)))
     told += [(key.replace("_", " "), _said(value)) for key, value in _parameters(facts)]
+    if "reruns" in facts:
+        told.append(("reruns", str(facts["reruns"])))
     first = figures.summaries[name].first_call_s
     if first:
         told.append(("first calls", ", ".join(f"{seconds:.2f} s" for seconds in first)))

@@ -15,7 +15,7 @@ from extractkit import Example, ExtractionResult, Extractor
 from extractkit.engine import Question, asking, drive, extract_flow, question
 from extractkit.engine.kept import put
 from extractkit.engine.setup import prepare
-from extractkit.errors import BadRequestError, UsageError
+from extractkit.errors import BadRequestError, UnsupportedError, UsageError
 from extractkit.messages import Capabilities, ModelRequest
 from extractkit.testing import FakeProvider
 
@@ -164,3 +164,18 @@ def test_neither_a_copy_nor_a_pickle_has_what_is_kept() -> None:
     assert not copy.deepcopy(first).kept
     assert not pickle.loads(pickle.dumps(first)).kept
     assert question.Kept() == {}
+
+
+def test_a_seeded_extractor_asks_by_its_seed_and_shares_what_was_learned() -> None:
+    able = dataclasses.replace(UNASKED, sampling=frozenset({"temperature", "seed"}))
+    provider = FakeProvider(Refusing("store"), capabilities=able)
+    extractor = Extractor(Count, model=provider)
+    for seed in (None, 7, 8, None):
+        asked = extractor if seed is None else extractor.seeded(seed)
+        assert asked.extract(TEXTS[0]).ok
+    assert [request.sampling.seed for request in provider.requests] == [None, None, 7, 8, None]
+    with pytest.raises(UsageError, match="seed"):
+        extractor.seeded("7")  # type: ignore[arg-type]
+    unable = dataclasses.replace(NATIVE, sampling=frozenset[str]())
+    with pytest.raises(UnsupportedError, match="takes no seed"):
+        Extractor(Count, model=FakeProvider(["1"], capabilities=unable)).seeded(7).extract("1")

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from extractkit.errors import (
     AuthenticationError,
+    BadRequestError,
     ConnectError,
     DeadlineExceededError,
     ExtractkitError,
@@ -26,6 +27,7 @@ from extractkit.errors import (
     RateLimitError,
     RequestTimeoutError,
     ServerError,
+    UnsupportedError,
     UsageError,
 )
 from extractkit.evaluation import (
@@ -39,7 +41,7 @@ from extractkit.evaluation import (
 )
 from extractkit.evaluation._configuration import Way
 from extractkit.journal import Journal, JournalReader
-from extractkit.messages import ModelRequest
+from extractkit.messages import Capabilities, ModelRequest, Sampling
 from extractkit.providers import Compatible
 from extractkit.results import Decoding, Retry
 from extractkit.testing import FakeProvider
@@ -190,6 +192,71 @@ def test_a_stream_that_breaks_off_is_no_cut_answer_of_the_models(tmp_path: Path)
     assert statuses(report) == ["ok", "error", "ok"]
     failing["now"] = False
     assert statuses(evaluate(Invoice, cases(), configs=ways, journal=tmp_path / "j")) == ["ok"] * 3
+
+
+def refusing(name: str) -> tuple[FakeProvider, list[bool]]:
+    """A model that refuses one parameter; and of each request, whether it had that."""
+    had: list[bool] = []
+
+    def reply(request: ModelRequest) -> str:
+        told = request.sampling if name in SAMPLED else request
+        had.append(getattr(told, name) is not None)
+        if had[-1]:
+            raise BadRequestError(f"unknown parameter {name}", parameter=name)
+        return echo(request)
+
+    able = Capabilities(logprobs=True)
+    return FakeProvider(reply, capabilities=able), had
+
+
+SAMPLED = ("seed", "temperature")
+WARM = Sampling(temperature=0.7)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("top_logprobs", {}),
+        ("temperature", {}),
+        ("top_logprobs", {"sampling": WARM}),
+        ("seed", {"sampling": WARM}),
+    ],
+)
+def test_what_is_refused_of_a_configuration_is_refused_once(
+    name: str, options: dict[str, Any], stream: bool
+) -> None:
+    provider, had = refusing(name)
+    ways = [Configuration(name="a", options={"model": provider, **options}, stream=stream)]
+    report = evaluate(Invoice, cases(4), configs=ways)
+    assert statuses(report) == ["ok"] * 4
+    assert had == [True, *[False] * 4]
+    for answered in report.answers["a"]:
+        notes = [item["message"] for item in answered.observation.findings]
+        assert any(f"{name} was left out" in note for note in notes)
+
+
+def test_seeds_that_nobody_gave_and_that_are_refused_are_left_out_and_told(tmp_path: Path) -> None:
+    provider, _ = refusing("seed")
+    options: dict[str, Any] = {
+        "configs": [config(provider, samples=2, sampling=WARM)],
+        "journal": tmp_path / "j",
+    }
+    report = evaluate(Invoice, cases(), **options)
+    assert report.facts["a"]["parameters"]["seed"] is None
+    assert "refuses a seed" in report.facts["a"]["reruns"]
+    assert evaluate(Invoice, cases(), **options).facts == report.facts
+    assert len(provider.requests) == 7
+    taken = evaluate(Invoice, cases(), configs=[config(FakeProvider(echo), sampling=WARM)])
+    assert taken.facts["a"]["parameters"]["seed"] == 0
+    assert "reruns" not in taken.facts["a"]
+
+
+def test_a_seed_that_was_given_and_is_refused_is_named_as_it_was_given() -> None:
+    provider, _ = refusing("seed")
+    given = config(provider, sampling=Sampling(temperature=0.7, seed=5))
+    with pytest.raises(UnsupportedError, match=r"Sampling\(seed=5\): .*; leave it out"):
+        evaluate(Invoice, cases(), configs=[given])
 
 
 def test_an_answer_of_several_of_which_some_failed_is_asked_for_again(tmp_path: Path) -> None:
