@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import AliasChoices, BaseModel, Field, computed_field
+from typing_extensions import TypedDict
 
 from extractkit import UNKNOWN, Unknown
 from extractkit.errors import MissingDependencyError, UsageError
@@ -351,6 +353,78 @@ def test_labels_of_some_fields_need_not_be_whole_but_must_fit() -> None:
     assert Dataset.of(rows, id=None, label=["total"]).checked(Invoice)[0].label["total"] == "12.5"
     with pytest.raises(UsageError, match="row 1: the label does not fit the target: /total"):
         Dataset.of([{"text": "x", "total": "much"}], id=None, label=["total"]).checked(Invoice)
+
+
+class Part(BaseModel):
+    code: str | None = None
+    count: int = Field(0, validation_alias=AliasChoices("number", "amount"))
+
+    @computed_field
+    @property
+    def double(self) -> int:
+        return 2 * self.count
+
+
+class Noted(TypedDict, total=False):
+    remark: str
+
+
+class Store(BaseModel):
+    part: Part | None = None
+    parts: list[Part] = []
+    of: dict[str, Part] = {}
+    either: Part | Noted | Unknown | None = None
+
+
+@pytest.mark.parametrize(
+    ("label", "said"),
+    [
+        ({"prt": None}, "/prt: 'prt' is no field and would not be judged; 'part' is near"),
+        ({"part": {"cod": "x"}}, "/part/cod: 'cod' is no field and would not be judged; 'code'"),
+        ({"parts": [{}, {"Code": "x"}]}, "/parts/1/Code: 'Code' is no field"),
+        ({"of": {"a": {"cod": "x"}}}, "/of/a/cod: 'cod' is no field"),
+        ({"either": {"code": "a", "zzz": 1}}, "/either/zzz: 'zzz' is no field"),
+        ({"part": {"zzz": "x"}}, "the fields are code, number"),
+        ({"part": {"amount": 2}}, "/part/amount: 'amount' is another name of a field"),
+        ({"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}, "and 2 more"),
+    ],
+)
+def test_a_key_of_a_label_that_nobody_would_judge_is_refused(label: Any, said: str) -> None:
+    dataset = Dataset([Case(id="a", text="x", label=label), Case(id="b", text="y", label={})])
+    with pytest.raises(UsageError, match="1 of 2 labels cannot be used: case 'a'") as caught:
+        dataset.checked(Store)
+    assert said in str(caught.value)
+    assert [case.id for case in dataset.checked(Store, skip_bad=True)] == ["b"]
+
+
+def test_keys_of_a_label_that_are_kept_computed_or_of_a_map_are_no_mistake() -> None:
+    class Open(BaseModel, extra="allow"):
+        code: str | None = None
+
+    whole = Part(code="a", number=3)  # pyright: ignore[reportCallIssue]  # by its alias
+    dumped = {**whole.model_dump(exclude={"count"}), "number": 3}
+    targets: list[tuple[Any, Any]] = [
+        (Store, {"part": dumped, "either": {"remark": "a"}, "of": {"cod": {"code": "a"}}}),
+        (Store, {"either": {"unknown": True}}),
+        (Open, {"cod": "a"}),
+        (dict[str, Any], {"cod": "a"}),
+        ({"type": "object", "properties": {"code": {}}}, {"cod": "a"}),
+    ]
+    for target, label in targets:
+        (case,) = Dataset([Case(id="a", text="x", label=label)]).checked(target)
+        assert case.is_labelled
+
+
+def test_of_labels_of_some_fields_keys_beside_them_may_be_anything() -> None:
+    def checked(label: Any, *fields: str) -> int:
+        cases = [Case(id="a", text="x", label=label), Case(id="b", text="y")]
+        return len(Dataset(cases, fields=fields).checked(Store, skip_bad=True))
+
+    assert checked({"part": {"code": "a"}, "annotator": "b"}, "/part/code") == 2
+    assert checked({"part": {"code": "a", "cod": "b"}}, "/part/code") == 2
+    assert checked({"part": {"cod": "a"}}, "/part/code") == 1
+    assert checked({"parts": [{"cod": "a"}]}, "/parts/*/code") == 1
+    assert checked({"part": {"zzz": "a"}}, "/part") == 1
 
 
 @pytest.mark.parametrize(
