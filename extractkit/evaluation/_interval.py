@@ -70,7 +70,7 @@ def numbers(
             or not -GREATEST <= value <= GREATEST
         ):
             limits = f" from {low:g} to {high:g}" if high < math.inf else ""
-            limits = limits or (" from 0 up" if low == 0.0 else "")
+            limits = limits or (f" from 0 up, at most {GREATEST:g}" if low == 0.0 else "")
             limits = limits or f" of at most {GREATEST:g} in size"
             raise UsageError(
                 f"{name}[{place}] is {_shown(value)}; expected a finite number{limits}"

@@ -31,6 +31,7 @@ from extractkit.evaluation._few import (
     ratio_bounds,
     says_too_little,
     shows_a_constant,
+    unseen_bounds,
 )
 from extractkit.evaluation._interval import (
     GREATEST,
@@ -60,10 +61,13 @@ def rate_interval(
 ) -> Interval:
     """Return a share of inputs with its interval.
 
+    Samples of fewer than 60 inputs make it no narrower than one answer to each would: what seldom
+    fails may fail always on inputs that were not seen.
+
     Args:
         values: One for each input, in [0, 1]: whether it holds, or the share of its samples.
-        samples: How many there are of each input, the most: the interval is then never as narrow as
-            if all were inputs of their own. None: unknown.
+        samples: How many there are of each input, the most: the interval of 60 inputs or more is
+            then never as narrow as if all were inputs of their own. None: unknown.
         level: Two-sided.
         resamples: How often inputs are drawn anew, where they are.
         seed: Of the draws: the same values give the same interval.
@@ -75,10 +79,8 @@ def rate_interval(
     require_settings(level, resamples)
     share, count = fmean(shares), len(shares)
     effective = _effective(shares, share, _most(count, samples), level)
-    if effective is not None:
-        return _counted(share, effective, count, level)
-    low, high = bca(shares, None, share, level, Draws(count, resamples, seed))
-    return Interval(estimate=share, low=low, high=high, count=count, level=level, method="bca")
+    draws = Draws(count, resamples, seed)
+    return _share(share, shares, [1.0] * count, effective, level, draws)
 
 
 def _most(places: float, samples: int | None) -> float:
@@ -89,26 +91,53 @@ def _most(places: float, samples: int | None) -> float:
     return places * samples
 
 
-def _counted(share: float, effective: float, count: int, level: float) -> Interval:
-    low, high = counted_bounds(share, effective, count, level)
+def _share(
+    share: float,
+    above: Sequence[float],
+    below: Sequence[float],
+    effective: float | None,
+    level: float,
+    draws: Draws,
+) -> Interval:
+    """Return the interval of a share of sums.
+
+    Args:
+        share: What was seen.
+        above: One for each input.
+        below: One for each input; 1 for all of a plain share.
+        effective: How many inputs of 0 or 1 say as much; None where they are drawn anew.
+        level: Two-sided.
+        draws: Of the inputs.
+    """
+    count = sum(value > 0.0 for value in below)
+    method: Literal["exact", "mid-p", "bca"]
+    if effective is None:
+        is_plain = all(value == 1.0 for value in below)
+        method, bounds = "bca", bca(above, None if is_plain else below, share, level, draws)
+    else:
+        method = "exact" if count < CAUTIOUS else "mid-p"
+        bounds = counted_bounds(share, effective, count, level)
+    if count >= CAUTIOUS and not _is_whole(above, below):
+        bounds = hull(bounds, unseen_bounds(above, below, level))
     return Interval(
-        estimate=share,
-        low=low,
-        high=high,
-        count=count,
-        level=level,
-        method="exact" if count < CAUTIOUS else "mid-p",
+        estimate=share, low=bounds[0], high=bounds[1], count=count, level=level, method=method
     )
+
+
+def _is_whole(above: Sequence[float], below: Sequence[float]) -> bool:
+    """Whether each input has one place, right or wrong: the number of rights is all there is."""
+    return all(value in (0.0, 1.0) for value in (*above, *below))
 
 
 def _effective(shares: Sequence[float], share: float, most: float, level: float) -> float | None:
     """Return how many inputs of 0 or 1 say as much as these; None where they can be drawn anew.
 
-    Drawn anew, shares that are nearly all the same would say that nothing else is possible.
+    Drawn anew, shares that are nearly all the same would say that nothing else is possible. Fewer
+    than `CAUTIOUS` inputs count as that many, however alike they are: see `_told`.
     """
     count = len(shares)
     apart = math.fsum((value - share) ** 2 for value in shares)
-    if all(value in (0.0, 1.0) for value in shares) or math.isclose(apart, 0.0, abs_tol=1e-12):
+    if count < CAUTIOUS or _is_whole(shares, ()) or math.isclose(apart, 0.0, abs_tol=1e-12):
         return float(count)
     effective = count * share * (1.0 - share) * (count - 1) / apart
     return _told(effective, float(count), share, most, count, level)
@@ -122,13 +151,16 @@ def _effective_ratio(
     most: float,
     level: float,
 ) -> float | None:
-    """Return the same of a share of sums: how many places, if each were an input of its own."""
+    """Return the same of a share of sums: how many places, if each were an input of its own.
+
+    Fewer than `CAUTIOUS` inputs count as that many, less what unequal sums take (Kish 1965).
+    """
     whole = math.fsum(below)
     least = whole**2 / math.fsum(value * value for value in below)
     apart = math.fsum((one - ratio * other) ** 2 for one, other in zip(above, below, strict=True))
-    if counted == 1 or math.isclose(apart / whole**2, 0.0, abs_tol=1e-12):
+    if counted < CAUTIOUS or math.isclose(apart / whole**2, 0.0, abs_tol=1e-12):
         return least
-    if all(value in (0.0, 1.0) for value in (*above, *below)):
+    if _is_whole(above, below):
         return float(counted)
     effective = ratio * (1.0 - ratio) * whole**2 * (counted - 1) / (counted * apart)
     return _told(effective, least, ratio, most, counted, level)
@@ -139,16 +171,20 @@ def _told(
 ) -> float | None:
     """Return how many inputs of 0 or 1 to count; None where there are enough to be drawn.
 
+    No shares spread more than those of 0 or 1 with the same mean (Hoeffding 1963), so that there
+    are at least as many as inputs. That there are more is read off the inputs that were seen; of
+    few, it is not known, since a rare input that always fails is seldom among them.
+
     Args:
         effective: How many would spread as much as was seen.
         least: How many there are if all samples of an input are alike: no inputs spread more.
         share: What was seen.
         most: How many answers there are.
-        count: How many inputs there are, at least 2.
+        count: How many inputs there are, at least `CAUTIOUS`.
         level: Two-sided.
     """
     effective = max(effective, least)
-    is_drawn = count >= CAUTIOUS and effective * min(share, 1.0 - share) >= _FEW
+    is_drawn = effective * min(share, 1.0 - share) >= _FEW
     if is_drawn and effective < most:
         return None
     return max(fewer_inputs(min(effective, most), count, level), least)
@@ -277,10 +313,7 @@ def ratio_interval(
     ratio = math.fsum(tops) / math.fsum(bottoms)
     most = _most(math.fsum(below), samples)
     effective = _effective_ratio(tops, bottoms, ratio, counted, most, level)
-    if effective is not None:
-        return _counted(ratio, effective, counted, level)
-    low, high = bca(tops, bottoms, ratio, level, draws)
-    return Interval(estimate=ratio, low=low, high=high, count=counted, level=level, method="bca")
+    return _share(ratio, tops, bottoms, effective, level, draws)
 
 
 def _amounts_ratio(

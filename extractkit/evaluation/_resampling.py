@@ -98,7 +98,7 @@ def bca(
     numpy = _numpy()
     tops = numpy.asarray(above)
     bottoms = numpy.ones(len(tops)) if below is None else numpy.asarray(below)
-    with numpy.errstate(divide="ignore", invalid="ignore"):
+    with numpy.errstate(divide="ignore", invalid="ignore", over="ignore"):
         found = draws.means(above) / (1.0 if below is None else draws.means(below))
         without = (tops.sum() - tops) / (bottoms.sum() - bottoms)
     found = numpy.sort(found[~numpy.isnan(found)])

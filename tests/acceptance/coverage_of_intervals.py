@@ -5,7 +5,8 @@
 
 Each line draws that many data sets of a population whose figure is known, and counts in how many
 of them the interval at 95 % holds it. The bound is 93.5 to 96.5 %; where no interval can be there
-(a share near 0 or 1 takes a few whole counts only), the line says what is asked instead. With
+(a share near 0 or 1 takes a few whole counts only, and one of samples leaves room for an input that
+always fails, of which most sets have none), the line says what is asked instead. With
 --few the sets have 2 to 50 inputs: intervals may be wider than they say, but not narrower, or there
 is none.
 """
@@ -146,6 +147,25 @@ def samples_of(a: float, b: float, samples: int, *, is_told: bool = False) -> _S
     return draw
 
 
+def rare_of(rare: float, samples: int, *, is_wrong: bool = False, is_list: bool = False) -> _Set:
+    """Inputs that are right 90 to 98 % of the time, but for a rare one that never is."""
+
+    def draw(random: _Random, count: int) -> tuple[Interval, float]:
+        ease = np.where(random.random(count) < rare, 0.0, random.uniform(0.9, 0.98, count))
+        right, truth = random.binomial(samples, ease), (1.0 - rare) * 0.94
+        if is_wrong:
+            right, truth = samples - right, 1.0 - truth
+        if is_list:
+            places = [samples] * count
+            interval = ratio_interval(right.tolist(), places, is_rate=True, resamples=_RESAMPLES)
+        else:
+            values = (right / samples).tolist()
+            interval = rate_interval(values, samples=samples, resamples=_RESAMPLES)
+        return interval, truth
+
+    return draw
+
+
 def pair_of(better: float, worse: float) -> _Set:
     """Two configurations that differ on few inputs or many."""
 
@@ -250,6 +270,24 @@ def _rates(shares: Sequence[float], **bounds: float) -> list[Case]:
     return [Case(name=f"rate {share:g}", draw=rate_of(share), **bounds) for share in shares]
 
 
+def _rares(**bounds: float) -> list[Case]:
+    kinds: list[tuple[str, tuple[int, ...], dict[str, bool]]] = [
+        ("right", (5, 20, 100), {}),
+        ("wrong", (20, 100), {"is_wrong": True}),
+        ("right in lists", (20,), {"is_list": True}),
+    ]
+    return [
+        Case(
+            name=f"{kind} 90 to 98 % of {samples}, never on {rare:.0%} of inputs",
+            draw=rare_of(rare, samples, **options),
+            **bounds,
+        )
+        for rare in (0.1, 0.03, 0.01)
+        for kind, sizes, options in kinds
+        for samples in sizes
+    ]
+
+
 CASES = [
     Case(name="rate, another one for each set", draw=any_rate),
     *_rates((0.1, 0.2, 0.3, 0.5, 0.6, 0.8, 0.85, 0.9)),
@@ -258,8 +296,8 @@ CASES = [
     Case(name="rate 0.8 of 5 samples", draw=samples_of(8, 2, 5)),
     Case(name="rate 0.1 of 5 samples", draw=samples_of(1, 9, 5)),
     Case(name="rate 0.5 of 3 samples, inputs right or wrong", draw=samples_of(0.1, 0.1, 3)),
-    Case(name="rate 0.97 of 3 samples", draw=samples_of(9.7, 0.3, 3)),
-    Case(name="rate 0.03 of 5 samples", draw=samples_of(0.3, 9.7, 5)),
+    Case(name="rate 0.97 of 3 samples", draw=samples_of(9.7, 0.3, 3), high=0.995),
+    Case(name="rate 0.03 of 5 samples", draw=samples_of(0.3, 9.7, 5), high=0.995),
     Case(name="rate 0.005 of 5 samples", draw=samples_of(0.05, 9.95, 5), high=1.0),
     Case(name="difference, 20 % better, 10 % worse", draw=pair_of(0.2, 0.1)),
     Case(name="difference, 30 % better, 10 % worse", draw=pair_of(0.3, 0.1)),
@@ -282,14 +320,15 @@ CASES = [
     Case(name="tokens for each of 80 % right", draw=tokens_per_success(0.8)),
     Case(name="tokens for each of 20 % right", draw=tokens_per_success(0.2)),
     Case(name="precision 0.8", draw=precision_of(0.8)),
-    Case(name="precision 0.95", draw=precision_of(0.95)),
-    Case(name="precision 0.99", draw=precision_of(0.99), low=0.92, high=0.99),
+    Case(name="precision 0.95", draw=precision_of(0.95), high=0.98),
+    Case(name="precision 0.99", draw=precision_of(0.99), high=1.0),
     Case(name="median, lognormal", draw=quantile_of(0.5, "lognormal")),
     Case(name="p95, lognormal", draw=quantile_of(0.95, "lognormal")),
     Case(name="median, exponential", draw=quantile_of(0.5, "exponential")),
     Case(name="p95, exponential", draw=quantile_of(0.95, "exponential")),
     Case(name="difference of medians", draw=quantiles_of(0.5)),
     Case(name="difference of p95", draw=quantiles_of(0.95)),
+    *_rares(low=0.935, high=1.0),
 ]
 _NORMAL = mean_of(lambda r, n: r.normal(1, 1, n), 1)
 FEW_CASES = [
@@ -346,6 +385,12 @@ FEW_CASES = [
     Case(name="p95, lognormal", draw=quantile_of(0.95, "lognormal"), low=0.93),
     Case(name="difference of medians", draw=quantiles_of(0.5), low=0.93),
     Case(name="difference of p95", draw=quantiles_of(0.95), low=0.93),
+    Case(
+        name="rate 0.1 of 20 samples, many never",
+        draw=samples_of(0.3, 2.7, 20, is_told=True),
+        low=0.935,
+    ),
+    *_rares(low=0.935),
 ]
 
 

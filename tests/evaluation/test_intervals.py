@@ -274,7 +274,11 @@ def test_an_interval_of_a_rate_holds_its_estimate(values: list[float]) -> None:
         (lambda: rate_interval([0.5], resamples=5), "resamples"),
         (lambda: mean_interval([math.nan]), r"values\[0\] is nan"),
         (lambda: mean_interval([math.inf]), r"values\[0\] is inf"),
-        (lambda: ratio_interval([-1.0], [1.0]), "from 0 up"),
+        (lambda: ratio_interval([-1.0], [1.0]), r"from 0 up, at most 1e\+100"),
+        (
+            lambda: ratio_interval([1e308] * 7, [1.0] * 7),
+            r"numerators\[0\] is 1e\+308; expected a finite number from 0 up, at most 1e\+100",
+        ),
         (lambda: ratio_interval([1.0], [1.0, 2.0]), "found 1 values and 2"),
         (lambda: quantile_interval([1.0], 0.0), "share=0.0"),
         (lambda: quantile_difference([1.0], [1.0], "p95"), "share='p95'"),  # type: ignore[arg-type]
@@ -293,22 +297,52 @@ def test_without_numpy_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch
     assert rate_interval([True, False]).count == 2  # needs nothing
 
 
-@pytest.mark.parametrize("values", [[0.5, 0.5, 0.5, 0.0], [1 / 3, 1 / 3, 2 / 3] * 2, [0.45, 0.55]])
-def test_many_samples_of_few_inputs_say_little_more_than_as_many_inputs(
-    values: list[float],
+@settings(max_examples=60, deadline=None)
+@given(
+    values=st.lists(st.integers(0, 20).map(lambda part: part / 20), min_size=1, max_size=59),
+    samples=st.one_of(st.none(), st.integers(20, 1000)),
+    unit=st.integers(1, 30),
+)
+def test_samples_of_few_inputs_say_no_more_than_as_many_inputs(
+    values: list[float], samples: int | None, unit: int
 ) -> None:
-    """The unit is the input, and how much inputs differ is itself read off a few of them."""
-    share, count = sum(values) / len(values), float(len(values))
-    widest = exact_bounds(share * count, count, 0.95)
-    narrowest = exact_bounds(share * count * 20, count * 20, 0.95)
+    """The unit is the input, and rare ones that always fail are seldom among a few of them."""
+    count = float(len(values))
+    least = exact_bounds(sum(values) / len(values) * count, count, 0.95)
+    places = [20.0 * unit] * len(values)
     for found in (
-        rate_interval(values, samples=20),
-        rate_interval(values),
-        ratio_interval(values, [1.0] * len(values), is_rate=True, samples=20),
+        rate_interval(values, samples=samples),
+        ratio_interval(
+            [value * 20 * unit for value in values], places, is_rate=True, samples=samples
+        ),
     ):
-        assert found.low is not None and found.high is not None
-        assert widest[0] - 1e-9 <= found.low < narrowest[0]
-        assert narrowest[1] < found.high <= widest[1] + 1e-9
+        assert (found.low, found.high) == pytest.approx(least, abs=1e-9)
+
+
+def test_shares_of_few_inputs_that_spread_less_have_no_wider_interval() -> None:
+    same, apart = rate_interval([0.5] * 3), rate_interval([0.45, 0.5, 0.55])
+    assert (same.low, same.high) == pytest.approx((apart.low, apart.high))
+
+
+def test_lists_of_unequal_length_say_less_than_as_many_inputs() -> None:
+    values, places = [5, 1, 0, 2], [40, 2, 1, 3]
+    found = ratio_interval(values, places, is_rate=True)
+    few = sum(places) ** 2 / sum(place**2 for place in places)
+    share = sum(values) / sum(places)
+    assert (found.low, found.high) == pytest.approx(exact_bounds(share * few, few, 0.95))
+
+
+@pytest.mark.parametrize("count", [60, 99, 300])
+def test_many_inputs_that_are_alike_leave_room_for_one_that_is_not(count: int) -> None:
+    values = [0.94, 0.95, 0.96] * (count // 3)
+    right, places = [50 * each for each in values], [50.0] * count
+    lists = ratio_interval(right, places, is_rate=True, samples=1)
+    found = rate_interval(values, samples=50)
+    assert found.low is not None and found.high is not None
+    assert (lists.low, lists.high) == pytest.approx((found.low, found.high))
+    assert found.low < 0.95 * (1.0 - 1.0 / count)
+    mirrored = rate_interval([1.0 - each for each in values], samples=50)
+    assert mirrored.high == pytest.approx(1.0 - found.low, abs=1e-3)
 
 
 def test_intervals_of_samples_are_never_as_narrow_as_if_all_were_inputs() -> None:
@@ -434,6 +468,12 @@ def test_intervals_of_few_inputs_hold_the_truth_as_often_as_they_say() -> None:
         values = [sum(draw.random() < each for _ in range(20)) / 20 for each in ease]
         return rate_interval(values, samples=20)
 
-    for make, truth in ((gain, 0.0), (rates, 0.0), (medians, 0.0), (samples, 0.5)):
+    def rare(draw: random.Random, count: int) -> Any:
+        ease = [0.0 if draw.random() < 0.1 else draw.uniform(0.9, 0.98) for _ in range(count)]
+        values = [sum(draw.random() < each for _ in range(20)) / 20 for each in ease]
+        return rate_interval(values, samples=20)
+
+    made = ((gain, 0.0), (rates, 0.0), (medians, 0.0), (samples, 0.5), (rare, 0.846))
+    for make, truth in made:
         for count in (3, 6, 10):
             assert _covered(partial(make, count=count), truth, sets=150) >= 0.91, (make, count)
