@@ -120,7 +120,13 @@ class Ruler:
         elif own is not None:
             yield self._leaf(spot, own, expected, found)
         elif is_object(expected) and is_object(found):
-            yield from self._objects(spot.of(node, other), expected, found, lists)
+            settled = spot.of(node, other)
+            places = self._objects(settled, expected, found, lists)
+            # Below two alternatives that differ, types do too, and the alternatives were told.
+            is_one_choice = spot.node is spot.other
+            if is_one_choice:
+                places = self._told_apart(settled, expected, found, places)
+            yield from places
         elif is_array(expected) and is_array(found):
             yield from self._lists(spot.of(node, other), expected, found, lists)
         else:
@@ -246,7 +252,6 @@ class Ruler:
         """Yield what two objects hold, each as its own type reads it."""
         places = self._places
         written = {**expected, **found}
-        is_right = True
         for name in [*written, *places.left_out(spot, *written)]:
             if places.drops(spot.node, name) and places.drops(spot.other, name):
                 continue
@@ -256,10 +261,17 @@ class Ruler:
             place = places.of_key(owner, name)
             if name not in written:
                 place = replace(place, is_left_out=True)
-            for each in self._pair(place, wanted, given, lists):
-                is_right = is_right and each.is_right
-                yield each
-        is_other = places.is_typed and spot.node is not spot.other
+            yield from self._pair(place, wanted, given, lists)
+
+    def _told_apart(
+        self, spot: Spot, expected: JsonValue, found: JsonValue, places: Iterator[Judged]
+    ) -> Iterator[Judged]:
+        """Yield what two objects hold, and whether another alternative holds the same."""
+        is_right = True
+        for each in places:
+            is_right = is_right and each.is_right
+            yield each
+        is_other = self._places.is_typed and spot.node is not spot.other
         if is_other and is_right and self._chosen.is_told(spot):
             yield self._of_another_type(spot, expected, found)
 

@@ -333,3 +333,11 @@ def test_a_type_and_its_json_schema_say_the_same_of_whole_documents(data: st.Dat
         assert set(told.values()) <= {"right", "empty"}
     else:
         assert typed.is_exact == plain.is_exact
+
+
+def test_equal_fields_of_two_alternatives_are_right_and_only_the_alternatives_differ() -> None:
+    one = create_model("One", x=(int, ...), m=(dict[str, int], {}))
+    two = create_model("Two", x=(int, ...), m=(dict[str, int], {}), y=(str | None, None))
+    label, answer = {"x": 1, "m": {"a": 1}}, {"x": 1, "m": {"a": 1}, "y": None}
+    found = compared(one | two, label, answer)
+    assert outcomes(found) == {"/x": "right", "/m/a": "right", "/y": "empty", "": "wrong"}
