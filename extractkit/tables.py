@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -119,31 +120,17 @@ def read_csv(path: str | os.PathLike[str], *, delimiter: str = ",") -> Table:
     """Yield the rows of a CSV file in UTF-8 with a line of names.
 
     Raises:
-        UsageError: If the file cannot be opened, is not UTF-8, has no names or one twice.
+        UsageError: If the file cannot be opened, has no names or one twice, or its names are not
+            in UTF-8.
     """
     given: Any = delimiter
     if not isinstance(given, str) or len(given) != 1 or given in '"\r\n':
         raise UsageError(f"delimiter={given!r:.60}: expected one character, such as ';'")
     with _opened(path) as file:
-        text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-        try:
-            yield from _csv_table(path, csv.reader(text, delimiter=delimiter, strict=True))
-        except UnicodeDecodeError as exc:
-            line = _line_not_utf8(path)
-            raise UsageError(
-                f"{path}, line {line}: not UTF-8: {exc.reason}; convert the file"
-            ) from exc
-
-
-def _line_not_utf8(path: str | os.PathLike[str]) -> int:
-    """Return the line that cannot be decoded; lines may be read long before they are needed."""
-    with _opened(path) as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                line.decode("utf-8")
-            except UnicodeDecodeError:
-                return number
-    return 0
+        # A byte that is no UTF-8 becomes half of a character, which UTF-8 never says: it is told in
+        # its row, and holds back no other.
+        text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
+        yield from _csv_table(path, csv.reader(text, delimiter=delimiter, strict=True))
 
 
 def _csv_table(path: str | os.PathLike[str], reader: Any) -> Table:
@@ -171,12 +158,30 @@ def _csv_rows(reader: Any) -> Iterator[tuple[str, list[str] | Fault]]:
         except StopIteration:
             return
         except csv.Error as exc:
-            yield place, Fault(reason=str(exc))
+            yield place, _csv_fault(exc, reader.line_num)
             continue
         finally:
             csv.field_size_limit(limit)
         if cells:
-            yield place, cells
+            yield place, _decoded(cells)
+
+
+def _csv_fault(error: csv.Error, line: int) -> Fault:
+    if "unexpected end" in str(error):
+        return Fault(
+            reason=f"{error}: a quoted cell of it is not closed and takes all up to line {line}; "
+            "add the quote that is missing"
+        )
+    return Fault(reason=f"{error}, up to line {line}; is a quote missing or one too many?")
+
+
+def _decoded(cells: list[str]) -> list[str] | Fault:
+    try:
+        "".join(cells).encode("utf-8")
+    except UnicodeEncodeError as exc:
+        byte = ord(exc.object[exc.start]) & 0xFF
+        return Fault(reason=f"not UTF-8: the byte 0x{byte:02x} is no character; convert the file")
+    return cells
 
 
 def read_parquet(path: str | os.PathLike[str]) -> Table:
@@ -284,8 +289,8 @@ def input_of(
         return Fault(reason=str(exc.args[0]))
     if not isinstance(found, str):
         return Fault(reason=f"{text!r} is {found!r:.60}, expected a text")
-    if isinstance(name, int) and not isinstance(name, bool):
-        name = str(name)
+    if isinstance(name, int | float) and not isinstance(name, bool) and math.isfinite(name):
+        name = str(int(name) if int(name) == name else name)  # pandas has whole numbers as floats
     if not isinstance(name, str) or not name:
         return Fault(reason=f"{id!r} is {name!r:.60}, expected an id")
     return name, found

@@ -7,6 +7,7 @@ row once, in the order of the inputs.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -29,10 +30,22 @@ from extractkit.batch._spending import Ceiling
 from extractkit.errors import ExtractkitError, UsageError
 from extractkit.journal import Journal, Key
 
-__all__ = ["RunOptions", "RunReport", "require_same_target", "require_writable", "run_file"]
+__all__ = [
+    "RunOptions",
+    "RunReport",
+    "own_files",
+    "require_same_target",
+    "require_writable",
+    "run_file",
+]
 
 _RUN: Final = Key.of("run", "", target="", model="", parameters={})
+_FAULT: Final = Key.maker(target="", model="fault", parameters={})
+"""What is no input has keys of its own: no input has the same."""
+
 _DIGEST: Final = 16  # bytes
+_PLACE: Final = _DIGEST + 8
+"""Bytes that are kept of a row: the digest of its key, and its number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +62,7 @@ class RunReport:
         is_whole: All inputs were read, and each has ended.
         reason: Why it ended before its inputs did, where it was told to; else "".
         error: What ended the run before its time; an OSError where the journal could not be
-            written.
+            written, or the inputs not read to their end.
     """
 
     rows: int
@@ -116,7 +129,8 @@ def run_file(
     goal = Path(output)
     writer = writer_of(goal)
     place = Path(f"{output}.journal" if journal is None else journal)
-    rows = read_rows(source, **(columns or {}))
+    read: dict[str, Any] = {**(columns or {}), "apart": own_files(goal, place)}
+    rows = read_rows(source, **read)
     require_writable(goal, source, place)
     model, processes = options.pop("model", None), options.pop("processes", 1)
     asked: dict[str, Any] = {"model": model, "options": options, "concurrency": concurrency}
@@ -129,28 +143,54 @@ def run_file(
         require_same_target(journal_there, asker.fingerprint, goal)
         if ceiling is not None:
             ceiling.count(journal_there, asker.fingerprint)
-        total = count_rows(source, **(columns or {})) if progress else None
+        total = count_rows(source, **read) if progress else None
         book: Book[Any] = Book(
             asker, concurrency=concurrency, ordered=False, total=total, progress=progress
         )
         with book:
-            return _Run(asker, book, rows, ceiling, is_stopped, crew).carried_out(goal, writer)
+            run = _Run(asker, book, rows, ceiling, is_stopped, crew, source)
+            return run.carried_out(goal, writer)
 
 
 def require_writable(goal: Path, source: str | os.PathLike[str], journal: Path) -> None:
     """Return if an output can be written there.
 
     Raises:
-        UsageError: If not, or that would overwrite what is no output of this journal.
+        UsageError: If not, or that would overwrite the inputs, the journal, or what is no output of
+            this journal.
     """
     if goal.is_dir() or not goal.parent.is_dir():
         raise UsageError(f"{goal}: a file cannot be written there; name one in a folder that is")
-    if goal.exists() and source != "-" and Path(source).samefile(goal):
-        raise UsageError(f"{goal}: that would overwrite the inputs; name another output")
+    own = own_files(goal, journal)
+    for number, path in enumerate(own):
+        if source != "-" and _is_same(Path(source), path):
+            raise UsageError(f"{path}: that would overwrite the inputs; name another output")
+        for other in own[:number]:
+            if _is_same(other, path):
+                raise UsageError(
+                    f"{path} and {other} are one file: what a run writes would overwrite its own "
+                    "journal; name another journal"
+                )
     if not os.access(goal if goal.exists() else goal.parent, os.W_OK):
         raise UsageError(f"{goal} cannot be written; name another output")
     if goal.exists() and not journal.exists():
         raise UsageError(f"{goal} exists and has no journal {journal}: name another output")
+
+
+def own_files(goal: Path, journal: Path) -> list[Path]:
+    """Return what a run writes; each must be a file of its own."""
+    return [
+        goal,
+        goal.with_name(f"{goal.name}.part"),
+        journal,
+        journal.with_name(f"{journal.name}.reserve"),
+    ]
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    if one.exists() and other.exists():
+        return one.samefile(other)
+    return one.resolve() == other.resolve()
 
 
 def require_same_target(journal: Journal, fingerprint: str, goal: Path) -> None:
@@ -182,17 +222,21 @@ class _Run:
         ceiling: Ceiling | None,
         is_stopped: Callable[[], bool] | None,
         crew: Crew | None,
+        source: str | os.PathLike[str],
     ) -> None:
         self._asker = asker
         self._book = book
         self._keeper = cast("Keeper", asker.keeper)
         self._rows = rows
+        self._source = source
         self._ceiling = ceiling
         self._is_stopped = is_stopped
         self._crew = crew
-        self._order = bytearray()  # digests: 16 bytes for each row, and no row twice in memory
+        self._order = bytearray()  # digest and number: 24 bytes for each row, and no row in memory
+        self._given: set[bytes] = set()  # digests of those without an id
         self._known = 0
         self._reason = ""
+        self._broken: OSError | None = None
         self._is_read = False
 
     def carried_out(self, goal: Path, writer: Writer) -> RunReport:
@@ -215,7 +259,8 @@ class _Run:
             error = error or self._keeper.trouble()
         if error is None and self._ceiling is not None:
             error = self._ceiling.error(self._asker.facts["model"])
-        rows = len(self._order) // _DIGEST
+        error = error or self._broken
+        rows = len(self._order) // _PLACE
         left = rows - statuses.total()
         return RunReport(
             rows=rows,
@@ -249,13 +294,15 @@ class _Run:
 
     def _inputs(self) -> Iterator[tuple[str, str]]:
         """Yield what is to be asked; what is known is passed over without reading it."""
-        for row in self._rows:
+        for row in self._read():
             if self._is_over():
                 self._asker.end()
                 return
-            key = self._asker.key(Given(index=0, id=row.id, text=row.fault or row.text))
-            self._order += key.digest
-            if self._asker.is_ended(key):
+            key = self._key(row)
+            self._order += key.digest + row.number.to_bytes(_PLACE - _DIGEST)
+            if key.digest in self._given:  # it is asked about, or was
+                self._book.pass_over(is_known=False)
+            elif self._asker.is_ended(key):
                 self._known += 1
                 self._book.pass_over(is_known=True)
             elif row.fault:
@@ -263,8 +310,28 @@ class _Run:
                 self._keeper.keep(key, fault)
                 self._book.pass_over(is_known=False)
             else:
+                if not row.id:
+                    self._given.add(key.digest)
                 yield row.id, row.text
-        self._is_read = True
+
+    def _read(self) -> Iterator[Row]:
+        """Yield the rows; where no more can be read, what is under way still ends."""
+        try:
+            yield from self._rows
+            self._is_read = True
+        except (UsageError, OSError) as exc:
+            count = len(self._order) // _PLACE
+            self._broken = OSError(
+                errno.EIO,
+                f"no more can be read behind {count} rows: {exc}; what came of those is kept, and "
+                "the same call goes on when it is mended",
+                str(self._source),
+            )
+
+    def _key(self, row: Row) -> Key:
+        if row.fault:
+            return _FAULT(row.id, row.fault)
+        return self._asker.key(Given(index=0, id=row.id, text=row.text))
 
     def _is_over(self) -> bool:
         if self._ceiling is not None:
@@ -275,12 +342,13 @@ class _Run:
 
     def _lines(self, statuses: Counter[str], levels: Counter[str]) -> Iterator[Line]:
         """Yield what came of each row, in the order of the inputs."""
-        for start in range(0, len(self._order), _DIGEST):
-            digest = bytes(self._order[start : start + _DIGEST])
+        for start in range(0, len(self._order), _PLACE):
+            place = bytes(self._order[start : start + _PLACE])
+            digest, number = place[:_DIGEST], int.from_bytes(place[_DIGEST:])
             texts = self._keeper.texts(digest)
             if texts is None:
                 continue
-            line = line_of(*texts, digest)
+            line = line_of(*texts, digest, number)
             statuses[line.status] += 1
             if line.validity is not None:
                 levels[line.validity] += 1

@@ -5,15 +5,17 @@ Neighbours: `_native` hands the inputs over, `_files` makes the output of the jo
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from extractkit.batch._files import (
     RunReport,
+    own_files,
     require_same_target,
     require_writable,
     run_file,
@@ -21,7 +23,7 @@ from extractkit.batch._files import (
 from extractkit.batch._native import BatchJob, BatchStatus
 from extractkit.batch._native_work import Work, numbered
 from extractkit.batch._output import writer_of
-from extractkit.batch._rows import read_rows
+from extractkit.batch._rows import Row, read_rows
 from extractkit.errors import UsageError
 from extractkit.journal import Journal
 
@@ -69,17 +71,18 @@ def run_batch(
     require_writable(Path(output), source, place)
     if source == "-":
         raise UsageError("a batch needs inputs that can be read again: name a file or a folder")
+    read: dict[str, Any] = {**(columns or {}), "apart": own_files(Path(output), place)}
     work: Work[Any] = Work(target, options)
     with Journal(place) as opened:
         require_same_target(opened, work.fingerprint, Path(output))
-        work.begin_or_resume(opened, _inputs(source, columns))
+        work.begin_or_resume(opened, _inputs(source, read))
         job: BatchJob[Any] = BatchJob(work)
         while not (status := job.status()).is_over:
             if progress is not None:
                 progress(status)
             if wait(poll_s):
                 return _unfinished(status)
-        if not work.is_about(_inputs(source, columns)):
+        if not work.is_about(_inputs(source, read)):
             raise UsageError(
                 f"{source} changed while its rows were asked about; their answers are in {place}, "
                 "and extract_many(..., journal=...) gives them out"
@@ -87,11 +90,22 @@ def run_batch(
     return run_file(target, source, output, journal=place, columns=columns, **options)
 
 
-def _inputs(
-    source: str | os.PathLike[str], columns: Mapping[str, Any] | None
-) -> Iterator[tuple[str, str]]:
-    rows = read_rows(source, **(columns or {}))
-    return numbered((row.id, row.text) for row in rows if not row.fault)
+def _inputs(source: str | os.PathLike[str], read: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    return numbered(_pairs(read_rows(source, **read)))
+
+
+def _pairs(rows: Iterable[Row]) -> Iterator[tuple[str, str]]:
+    """Yield id and text of each input; of equal texts without an id one, for they are one."""
+    seen: set[bytes] = set()
+    for row in rows:
+        if row.fault:
+            continue
+        if not row.id:
+            digest = hashlib.blake2b(row.text.encode("utf-8", "surrogatepass")).digest()
+            if digest in seen:
+                continue
+            seen.add(digest)
+        yield row.id, row.text
 
 
 def _unfinished(status: BatchStatus) -> RunReport:

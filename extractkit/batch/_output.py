@@ -21,7 +21,7 @@ __all__ = ["Line", "line_of", "write", "writer_of"]
 
 _RESULT: Final = b'{"result":{'
 _HEAD: Final = re.compile(rb'"status":"(\w+)","validity":"(\w+)",')
-_FLAT: Final = frozenset({"id", "status", "validity", "refusal", "cost_usd", "error", "key"})
+_FLAT: Final = frozenset({"id", "row", "status", "validity", "refusal", "cost_usd", "error", "key"})
 _GROUP: Final = 1000
 
 
@@ -40,24 +40,26 @@ class Line:
     validity: str | None
 
 
-def line_of(id: bytes, record: bytes, key: bytes) -> Line:
+def line_of(id: bytes, record: bytes, key: bytes, row: int) -> Line:
     """Return what is written of a row: a result, or the error in its place.
 
     Args:
-        id: Its id, as JSON.
+        id: Its id, as JSON; "" for none.
         record: Its record, as JSON: as `written` made it, or in another order and spacing.
         key: The digest of its key.
+        row: Its number in the source.
     """
+    id = id if id != b'""' else b"null"
     shown, split, _ = record[len(_RESULT) :].partition(SPLIT)
     head = _HEAD.match(shown)
     if not record.startswith(_RESULT) or not split or head is None:
-        return _read(id, json.loads(record), key)
-    text = b'{"id":%b,%b,"error":null,"key":"%b"}' % (id, shown, key.hex().encode())
+        return _read(id, json.loads(record), key, row)
+    text = b'{"id":%b,"row":%d,%b,"error":null,"key":"%b"}' % (id, row, shown, key.hex().encode())
     return Line(text, head[1].decode(), head[2].decode())
 
 
-def _read(id: bytes, record: JsonObject, key: bytes) -> Line:
-    line: JsonObject = {"id": json.loads(id), **dict.fromkeys(SHOWN), "error": None}
+def _read(id: bytes, record: JsonObject, key: bytes, row: int) -> Line:
+    line: JsonObject = {"id": json.loads(id), "row": row, **dict.fromkeys(SHOWN), "error": None}
     if "result" in record:
         line.update((name, record["result"][name]) for name in SHOWN)
     else:
@@ -118,7 +120,7 @@ def _write_parquet(path: Path, lines: Iterable[Line]) -> None:
     from pyarrow import parquet
 
     library: Any = pyarrow
-    names = ["id", *SHOWN, "error", "key"]
+    names = ["id", "row", *SHOWN, "error", "key"]
     schema = library.schema([(name, library.string()) for name in names])
     tables: Any = parquet
     with tables.ParquetWriter(path, schema) as out:

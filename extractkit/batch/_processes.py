@@ -4,7 +4,8 @@ Each process is spawned, has an Extractor and a provider of its own, and its sha
 under way at once; how many a provider has room for, each finds out by itself. What came of an input
 comes back as the JSON text that the journal keeps. The inputs of a process that was killed are
 given to a new one, once. When this process ends, however it ends, the others see the end of their
-pipe and end, too.
+pipe, begin nothing more, and end. None has more inputs than it may have under way until what came
+of them is kept here: so that is all that a kill loses.
 
 Neighbours: `_files` runs over a file, `_worker` is what each process does, `_book` and `_keeping`
 are those of this one.
@@ -30,9 +31,6 @@ from extractkit.errors import ExtractkitError, UsageError
 from extractkit.messages import Usage, require_number
 
 __all__ = ["Crew", "asked_apart"]
-
-_AHEAD: Final = 2
-"""Inputs that a process has, for each that it may have under way: so that it never waits for us."""
 
 _END: Final = object()
 
@@ -124,7 +122,7 @@ class Crew:
     def free(self) -> _Hand | None:
         """Return the process with the most room for another input; None where there is none."""
         hand = min(self._hands, key=lambda hand: len(hand.given) / hand.share)
-        return hand if len(hand.given) < _AHEAD * hand.share else None
+        return hand if len(hand.given) < hand.share else None
 
     def stop(self) -> None:
         """Let what is under way end, and nothing begin."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -46,12 +47,15 @@ class Row:
     """One input as it was read.
 
     Attributes:
-        id: What it is called; where it cannot be used, its place.
+        number: That of its line, of a CSV file of its first line; of its row in Parquet; of its
+            file in a folder. It begins with 1.
+        id: What it is called; "" where nothing says that.
         text: The input.
         fault: Why it cannot be used.
     """
 
-    id: str
+    number: int
+    id: str = ""
     text: str = ""
     fault: str = ""
 
@@ -63,6 +67,7 @@ def read_rows(
     id: str | None = None,
     limit: int | None = None,
     sample: float | None = None,
+    apart: Collection[str | os.PathLike[str]] = (),
 ) -> Iterator[Row]:
     """Return the inputs, read when they are asked for. An id that came before is a fault.
 
@@ -70,10 +75,12 @@ def read_rows(
         source: A .jsonl, .csv or .parquet file, a folder whose files are one text each, or "-" for
             JSONL on standard input.
         text: The column of the text; a name, or a JSON Pointer into the row.
-        id: The column of the id; None takes "id" where the first row has it, else the number of the
-            row. Of a folder, the path in it.
+        id: The column of the id, which each row must have; None takes "id" of each row that has
+            it. Of a folder, the path in it.
         limit: The first so many alone.
-        sample: A share of them, above 0 to 1: by their ids, so that it is the same each time.
+        sample: A share of them, above 0 to 1: by their ids, or texts where they have none, so that
+            it is the same each time.
+        apart: Files that are no inputs, though they are in the folder. Hidden ones never are.
 
     Raises:
         UsageError: If there is no such file, the first row lacks a column, or a number is out of
@@ -84,16 +91,17 @@ def read_rows(
         require_number("read_rows", "limit", limit, low=1, whole=True)
     if sample is not None:
         require_number("read_rows", "sample", sample, low=0, high=1)
+        if not sample:
+            raise UsageError("read_rows(sample=0): expected a share above 0, at most 1")
     path = Path(source)
     if source != "-" and path.is_dir():
-        return _chosen(_of_folder(path), limit, sample)
+        return _chosen(_of_folder(path, apart), limit, sample)
     table = _table(source)
     first = next(table, None)
     if first is None:
         raise UsageError(f"{source} has no row")
     place, row = first
     if not isinstance(row, Fault):
-        id = "id" if id is None and "id" in row else id
         _require_columns(f"{source}, {place}", row, text, id)
     return _chosen(_of_table(chain([first], table), text, id), limit, sample)
 
@@ -121,54 +129,77 @@ def _require_columns(place: str, row: Mapping[str, Any], text: str, id: str | No
 
 def _of_table(table: Table, text: str, id: str | None) -> Iterator[Row]:
     for place, row in table:
-        found = row if isinstance(row, Fault) else input_of(place, row, text=text, id=id)
+        number = int(place.rpartition(" ")[2])
+        if isinstance(row, Fault):
+            yield Row(number=number, fault=row.reason)
+            continue
+        column = "id" if id is None and "id" in row else id
+        found = input_of(place, row, text=text, id=column)
         if isinstance(found, Fault):
-            yield Row(id=place, fault=found.reason)
+            yield Row(number=number, fault=found.reason)
         else:
-            yield Row(id=found[0], text=found[1])
+            yield Row(number=number, id="" if column is None else found[0], text=found[1])
 
 
-def _of_folder(folder: Path) -> Iterator[Row]:
-    for path in _files_of(folder):
-        yield _of_file(path, path.relative_to(folder).as_posix())
+def _of_folder(folder: Path, apart: Collection[str | os.PathLike[str]]) -> Iterator[Row]:
+    for number, path in enumerate(_files_of(folder, apart), start=1):
+        id = path.relative_to(folder).as_posix()
+        try:
+            yield Row(number=number, id=id, text=_text_of(path))
+        except ValueError as exc:
+            yield Row(number=number, id=id, fault=str(exc))
 
 
-def _files_of(folder: Path) -> Iterator[Path]:
+def _files_of(folder: Path, apart: Collection[str | os.PathLike[str]]) -> Iterator[Path]:
+    left_out = {Path(each).resolve() for each in apart}
     for here, folders, names in os.walk(folder):
         folders.sort()
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in sorted(names):
-            if not name.startswith("."):
-                yield Path(here) / name
+            path = Path(here) / name
+            if not name.startswith(".") and path.resolve() not in left_out:
+                yield path
 
 
-def _of_file(path: Path, id: str) -> Row:
+def _text_of(path: Path) -> str:
+    """Return the text of a file.
+
+    Raises:
+        ValueError: If there is none; says why.
+    """
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise ValueError("it is no regular file, and reading it might never end")
         content = path.read_bytes()
     except OSError as exc:
-        return Row(id=id, fault=f"it cannot be read: {exc.strerror}")
+        raise ValueError(f"it cannot be read: {exc.strerror}") from exc
     if b"\0" in content:
-        return Row(id=id, fault="it is no text: there are NUL bytes in it")
+        raise ValueError("it is no text: there are NUL bytes in it")
     try:
-        return Row(id=id, text=content.decode("utf-8-sig"))
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
-        return Row(id=id, fault=f"it is no UTF-8: byte {exc.start}: {exc.reason}")
+        raise ValueError(f"it is no UTF-8: byte {exc.start}: {exc.reason}") from exc
 
 
 def _chosen(rows: Iterator[Row], limit: int | None, sample: float | None) -> Iterator[Row]:
     seen: set[bytes] = set()
     count = 0
     for row in rows:
-        digest = hashlib.blake2b(row.id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        digest = _digest(row.id or row.text or str(row.number))
         if sample is not None and int.from_bytes(digest, "big") >= sample * 2**64:
             continue
-        if digest in seen and not row.fault:
-            row = Row(id=row.id, text=row.text, fault=f"the id {row.id!r} came before")
-        seen.add(digest)
+        if row.id and not row.fault:
+            if digest in seen:
+                row = replace(row, fault=f"the id {row.id!r} came before")
+            seen.add(digest)
         yield row
         count += 1
         if count == limit:
             return
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
 def count_rows(
@@ -176,6 +207,7 @@ def count_rows(
     *,
     limit: int | None = None,
     sample: float | None = None,
+    apart: Collection[str | os.PathLike[str]] = (),
     **columns: Any,
 ) -> int | None:
     """Return how many rows `read_rows` yields; None where only reading them tells.
@@ -184,6 +216,7 @@ def count_rows(
         source: As of `read_rows`.
         limit: Likewise.
         sample: Likewise.
+        apart: Likewise.
         columns: The other keywords of `read_rows`, which say nothing of it.
 
     Raises:
@@ -195,7 +228,9 @@ def count_rows(
     path = Path(source)
     reader = _READERS.get(path.suffix.lower())
     if path.is_dir():
-        count = sum(1 for _ in _files_of(path))
+        count = sum(1 for _ in _files_of(path, apart))
+    elif not path.is_file():
+        return None  # a pipe is read once
     elif reader is read_parquet:
         count = count_parquet(path)
     elif reader is read_jsonl and path.stat().st_size <= _COUNTED:

@@ -137,6 +137,7 @@ class _Asking:
                 given: Given | None = self._connection.recv()
                 self._loop.call_soon_threadsafe(self._hear, given)
         except (EOFError, OSError):
+            self._asker.end()  # at once: the loop may have much to do before it hears of it
             with suppress(RuntimeError):  # the loop may be closed
                 self._loop.call_soon_threadsafe(self._is_over.set)
         time.sleep(LAST_S)

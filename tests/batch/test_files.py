@@ -202,10 +202,3 @@ def test_a_folder_is_one_text_for_each_file(tmp_path: Path) -> None:
         ("d.txt", "", "it is no UTF-8"),
         ("b/one.txt", "w-1", ""),
     ]
-
-
-def test_rows_without_ids_are_numbered_and_chosen_by_number_and_share(tmp_path: Path) -> None:
-    source = jsonl(tmp_path / "in.jsonl", *({"text": f"w-{n}"} for n in range(200)))
-    assert [each.id for each in read_rows(source, limit=3)] == ["1", "2", "3"]
-    some = [each.id for each in read_rows(source, sample=0.2)]
-    assert 15 < len(some) < 70 and some == [each.id for each in read_rows(source, sample=0.2)]

@@ -18,6 +18,7 @@ import pytest
 from extractkit.batch import Progress, RunReport, run_file
 from extractkit.cli import main
 from extractkit.errors import AuthenticationError, UsageError
+from extractkit.journal import Journal
 from extractkit.testing import FakeProvider
 from tests.acceptance.shared_data import ROOT
 from tests.batch.crew import Scripted, Word
@@ -125,10 +126,12 @@ if {condition}:
 """
 
 
-def _script(folder: Path, word: str, condition: str) -> subprocess.Popen[bytes]:
+def _script(folder: Path, word: str, condition: str, *, rows: int = 2) -> subprocess.Popen[bytes]:
     (folder / "asked").mkdir()
     (folder / "in.jsonl").write_text(
-        "".join(json.dumps({"id": f"{word}-{n}", "text": f"{word}-{n}"}) + "\n" for n in range(2))
+        "".join(
+            json.dumps({"id": f"{word}-{n}", "text": f"{word}-{n}"}) + "\n" for n in range(rows)
+        )
     )
     (folder / "run.py").write_text(_SCRIPT.format(condition=condition))
     return subprocess.Popen(
@@ -166,6 +169,19 @@ def test_no_process_outlives_the_one_that_reads(tmp_path: Path) -> None:
     _wait_for(lambda: not any(map(_is_there, pids)))
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
+def test_a_kill_of_the_one_that_reads_loses_no_more_than_may_be_under_way(tmp_path: Path) -> None:
+    with _script(tmp_path, "w", '__name__ == "__main__"', rows=20_000) as process:
+        _wait_for(lambda: len(_asked(tmp_path)) > 300)
+        process.kill()
+        process.communicate(timeout=60)
+    pids = {pid for pids in _asked(tmp_path).values() for pid in pids}
+    _wait_for(lambda: not any(map(_is_there, pids)))
+    with Journal(tmp_path / "out.jsonl.journal") as journal:
+        kept = len(journal) - 1  # one row says whose journal it is
+    assert 300 < sum(map(len, _asked(tmp_path).values())) <= kept + 8, "concurrency is 8"
+
+
 def test_a_script_without_a_guard_is_told_so(tmp_path: Path) -> None:
     with _script(tmp_path, "w", "True") as process:
         told = process.communicate(timeout=60)[1].decode()
@@ -178,7 +194,10 @@ def test_the_command_line_has_them_too(tmp_path: Path) -> None:
     call = ["run", "tests.batch.crew:Word", str(source), "-o", str(tmp_path / "out.jsonl")]
     for given, told in (
         (["--processes", "9"], "processes=9 have concurrency=8 inputs at once"),
-        (["--processes", "2", "--batch"], "leave --max-cost, --retry-failed and --processes out"),
+        (
+            ["--processes", "2", "--batch"],
+            "leave --max-cost, --cache, --retry-failed and --processes out",
+        ),
     ):
         said = io.StringIO()
         with redirect_stderr(said):

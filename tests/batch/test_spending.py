@@ -47,6 +47,10 @@ def thinking(*bad: str) -> FakeProvider:
     return FakeProvider(reply)
 
 
+_AHEAD = 4
+"""Inputs that may be taken before what others cost is known: four times the concurrency of 1."""
+
+
 def run(folder: Path, provider: FakeProvider, rows: int = 30, **options: Any) -> RunReport:
     source = jsonl(folder / "in.jsonl", *map(row, range(rows)))
     given: dict[str, Any] = {"price": cent, "concurrency": 1, "retry": Retry(transport=0)}
@@ -56,7 +60,7 @@ def run(folder: Path, provider: FakeProvider, rows: int = 30, **options: Any) ->
 def test_a_run_that_goes_on_counts_what_was_spent_before(tmp_path: Path) -> None:
     first = FakeProvider(echo)
     report = run(tmp_path, first, max_cost_usd=0.1)
-    assert report.cost_usd <= Decimal("0.12")
+    assert Decimal("0.1") <= report.cost_usd <= Decimal("0.1") + _AHEAD * Decimal("0.01")
     second = FakeProvider(echo)
     report = run(tmp_path, second, max_cost_usd=0.1)
     assert not second.requests and report.cost_usd == 0
@@ -64,7 +68,7 @@ def test_a_run_that_goes_on_counts_what_was_spent_before(tmp_path: Path) -> None
     third = FakeProvider(echo)
     report = run(tmp_path, third, max_cost_usd=0.2)
     both_together = len(first.requests) + len(third.requests)
-    assert 20 <= both_together <= 21 and not report.is_whole
+    assert 20 <= both_together <= 20 + _AHEAD and not report.is_whole
     assert run(tmp_path, FakeProvider(echo)).is_whole
 
 
@@ -72,7 +76,7 @@ def test_what_was_written_down_without_a_price_is_priced_now(tmp_path: Path) -> 
     run(tmp_path, FakeProvider(echo), rows=5, price=None)
     provider = FakeProvider(echo)
     run(tmp_path, provider, max_cost_usd=0.08)
-    assert 3 <= len(provider.requests) <= 4
+    assert 3 <= len(provider.requests) <= 3 + _AHEAD
     with pytest.raises(UsageError, match=r"what the answer about 'id-0' in .* is not known"):
         run(tmp_path, provider, max_cost_usd=9, price=lambda provider, model, usage: None)
 

@@ -53,7 +53,8 @@ def _nothing(folder: Path, run: Run) -> None:
         (_wrote(GOOD), (*CALL, "--limit", "0"), "limit"),
         (_wrote(GOOD), (*CALL, "--sample", "2"), "sample"),
         (_wrote(GOOD), (*CALL, "--concurrency", "0"), "concurrency"),
-        (_wrote(GOOD), (*CALL, "--journal", "in.jsonl"), "no journal"),
+        (_wrote(GOOD), (*CALL, "--journal", "in.jsonl"), "overwrite the inputs"),
+        (_wrote(GOOD), (*CALL, "--journal", "out.jsonl"), "are one file"),
         (_other_target, CALL, "of another target"),
     ],
 )
