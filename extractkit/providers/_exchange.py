@@ -67,16 +67,6 @@ class Budget(CallTime):
         return self.end is not None and time.monotonic() >= self.end - _EARLY_S
 
 
-def _without_end(response: ModelResponse) -> ModelResponse:
-    """Return `response` as one that broke off where its last event is missing.
-
-    What stands between may end a body cleanly whose other side is gone.
-    """
-    if response.stop_detail != CUT or response.stop is not StopReason.LENGTH:
-        return response
-    return dataclasses.replace(response, broken=CUT)
-
-
 class Exchange:
     """One request, and what becomes of it.
 
@@ -208,7 +198,7 @@ class Exchange:
         with self.translated(), hiding(self._secrets):
             response = self._named(self._sink.answer())
         # A connection that is shut down at the end of the time looks like one that has ended.
-        return self._late(response) if self.budget.is_over() else _without_end(response)
+        return self._late(response) if self.budget.is_over() else response
 
     def _late(self, response: ModelResponse) -> ModelResponse:
         if response.stop_detail != CUT or response.stop is not StopReason.LENGTH:
@@ -216,7 +206,7 @@ class Exchange:
         if not self._characters:
             raise self.budget.expired()
         told = f"timeout_s ended after {self._characters} characters"
-        return dataclasses.replace(response, stop_detail=told, broken="")
+        return dataclasses.replace(response, stop_detail=told)
 
     def salvage(self, error: ProviderError | DeadlineExceededError) -> ModelResponse:
         """Return what had come before `error`; raise it if that is nothing.

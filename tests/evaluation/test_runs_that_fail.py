@@ -49,7 +49,7 @@ from tests.evaluation.making import Invoice, cases, changed, echo, text_of
 from tests.server import chat
 from tests.server.answers import Answer
 from tests.server.loopback import Loopback
-from tests.server.script import Recorded, Reply, error_reply, json_reply, sse_reply
+from tests.server.script import Recorded, Reply, error_reply, json_reply
 
 INVALID = json.dumps(changed(total="much"))
 ONCE = Retry(transport=0, answers=1)
@@ -192,30 +192,6 @@ def test_a_stream_that_breaks_off_is_no_cut_answer_of_the_models(tmp_path: Path)
     assert statuses(report) == ["ok", "error", "ok"]
     failing["now"] = False
     assert statuses(evaluate(Invoice, cases(), configs=ways, journal=tmp_path / "j")) == ["ok"] * 3
-
-
-def test_a_stream_without_its_last_event_is_asked_for_again_like_one_that_broke_off(
-    tmp_path: Path,
-) -> None:
-    failing = {"now": True}
-
-    def script(request: Recorded) -> Reply:
-        is_cut = failing["now"] and "input 1 " in request.body["messages"][-1]["content"]
-        tail: Any = "open" if is_cut else "whole"
-        return sse_reply(chat.events(Answer(text=json.dumps(changed()), tail=tail)))
-
-    with Loopback() as server:
-        server.play_by(script)
-        provider = Compatible("m", base_url=server.openai_url, api_key="k")
-        options: dict[str, Any] = {"model": provider, "retry": ONCE}
-        ways = [Configuration(name="a", options=options, stream=True)]
-        report = evaluate(Invoice, cases(), configs=ways, journal=tmp_path / "j")
-        assert statuses(report) == ["ok", "error", "ok"]
-        assert "without its last event" in report.answers["a"][1].observation.error
-        failing["now"] = False
-        again = evaluate(Invoice, cases(), configs=ways, journal=tmp_path / "j")
-        assert statuses(again) == ["ok"] * 3
-        assert len(server.requests) == 4
 
 
 def refusing(name: str) -> tuple[FakeProvider, list[bool]]:
