@@ -26,7 +26,7 @@ def test_the_most_memory_does_not_depend_on_the_number_of_inputs(ordered: bool) 
     def lazy(count: int) -> Iterator[Input]:
         for number in range(count):
             provider.requests.clear()
-            yield f"w-{number} " + "x" * 2000
+            yield f"w-{number} " + "x" * 20_000
 
     def most(count: int) -> int:
         options: dict[str, Any] = {"model": provider, "concurrency": 4, "ordered": ordered}
@@ -41,7 +41,7 @@ def test_the_most_memory_does_not_depend_on_the_number_of_inputs(ordered: bool) 
 
     most(20)
     few, many = most(60), most(360)
-    assert many < few + 300 * 2000 / 2  # half of the texts alone
+    assert many < few + 300 * 20_000 / 2  # half of the texts alone
 
 
 def test_inputs_of_a_batch_are_written_down_without_being_held(tmp_path: Path) -> None:

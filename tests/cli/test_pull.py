@@ -45,7 +45,10 @@ def installer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> _Installer:
     return made
 
 
-def test_what_was_fetched_is_counted_and_told(run: Run, installer: _Installer) -> None:
+def test_what_was_fetched_is_counted_and_told(
+    run: Run, installer: _Installer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")  # the path of a temporary folder may be long
     ran = run("pull")
     assert ran.code == 0
     assert "model.gguf (2.0 MB)" in ran.out
